@@ -1,0 +1,1 @@
+"""From a study file and its data to validated ratings."""
