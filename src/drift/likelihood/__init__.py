@@ -1,0 +1,1 @@
+"""The fused likelihoods: kernels on plain arrays, and PyTensor operations that wrap them."""
