@@ -1,0 +1,1 @@
+"""From a model to draws on disk: compiling, sampling, convergence checks, the store."""

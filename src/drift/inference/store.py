@@ -1,0 +1,229 @@
+"""Posteriors on disk: one self-contained NetCDF file a fit, a JSON record beside it, and an index of the folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from drift.errors import CorruptPosteriorError, PosteriorExistsError
+
+SCHEMA = 1  # raised when a reader of the old files would misread the new ones
+GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
+STATISTICS = ("diverging", "energy", "logp", "n_steps", "step_size", "depth")  # of sample_stats; the rest is not kept
+OBSERVED = ("rating", "deviation")
+VERSIONS = ("drift", "pymc", "pytensor", "nutpie", "arviz", "numba", "numpy", "xarray")
+TEXTS = ("study_toml", "card_text")  # in the NetCDF file only
+INDEX = ("file", "study", "card", "simulated", "rows", "draws", "checks_passed", "seed", "inputs_digest", "created")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a posterior is of. Digests are SHA-256; two fits with equal inputs have equal draws on one machine."""
+
+    study: str
+    title: str
+    study_toml: str
+    study_digest: str
+    data_source: str
+    data_digest: str
+    simulated: bool
+    card: str
+    card_text: str
+    card_digest: str
+    terms: tuple[str, ...]
+    left_out: tuple[str, ...]
+    seed: int
+    settings: Mapping[str, int | float]
+
+    @property
+    def digest(self) -> str:
+        parts = [self.study_digest, self.data_digest, self.card_digest, str(self.seed), json.dumps(dict(self.settings))]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def posterior_path(folder: Path, study: str, card: str) -> Path:
+    return folder / f"{study}-{card}.nc"
+
+
+def assemble(draws: xr.DataTree, data: xr.Dataset, inputs: Inputs, checks: list[dict[str, Any]]) -> xr.DataTree:
+    """The tree that is stored: draws, the data as coded, and how it was made as attributes of the root."""
+    stats = draws["sample_stats"].to_dataset()
+    posterior = draws["posterior"].to_dataset().drop_attrs().astype(np.float32)  # 7 digits: far below any MCSE
+    observed = [name for name in OBSERVED if name in data]
+    groups = {
+        "posterior": posterior,
+        "sample_stats": stats[[name for name in STATISTICS if name in stats]].drop_attrs(),
+        "observed_data": data[observed].drop_attrs(),
+        "constant_data": data.drop_vars(observed),
+    }
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs = _attributes(inputs, checks)
+    return tree
+
+
+def _attributes(inputs: Inputs, checks: list[dict[str, Any]]) -> dict[str, Any]:
+    """Text and whole numbers only, which every NetCDF reader takes; tables and lists as JSON."""
+    return {
+        "drift_schema": SCHEMA,
+        "study": inputs.study,
+        "title": inputs.title,
+        "simulated": str(inputs.simulated).lower(),
+        "card": inputs.card,
+        "terms": json.dumps(inputs.terms),
+        "left_out": json.dumps(inputs.left_out),
+        "seed": inputs.seed,
+        "settings": json.dumps(dict(inputs.settings)),
+        "checks": json.dumps(checks),
+        "checks_passed": str(all(check["passed"] for check in checks)).lower(),
+        "data_source": inputs.data_source,
+        "study_digest": inputs.study_digest,
+        "data_digest": inputs.data_digest,
+        "card_digest": inputs.card_digest,
+        "inputs_digest": inputs.digest,
+        "versions": json.dumps({name: version(name) for name in VERSIONS}),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "study_toml": inputs.study_toml,
+        "card_text": inputs.card_text,
+    }
+
+
+def refuse_other_inputs(path: Path, inputs: Inputs, *, replace: bool) -> None:
+    """Raise `PosteriorExistsError` where the file is there and holds the posterior of other inputs."""
+    if replace or not path.exists():
+        return
+    try:
+        there = read_attributes(path)
+    except CorruptPosteriorError as error:
+        raise PosteriorExistsError(
+            f"{path} is in the way and is no readable posterior: remove it, or pass --replace"
+        ) from error
+    if there["inputs_digest"] == inputs.digest:
+        return
+    mine = _attributes(inputs, [])
+    names = {
+        "study_digest": "study file",
+        "data_digest": "data file",
+        "card_digest": "card",
+        "seed": "seed",
+        "settings": "settings",
+    }
+    other = ", ".join(label for name, label in names.items() if there[name] != mine[name])
+    raise PosteriorExistsError(
+        f"{path} holds the posterior of other inputs ({other} differ, made {there['created']}): "
+        "pass --replace to overwrite it, or --out FOLDER to keep both"
+    )
+
+
+def write_posterior(tree: xr.DataTree, path: Path) -> Path:
+    """Write the NetCDF file, then its JSON record and the folder's index; each is complete or absent."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_orphans(path.parent)
+    encoding = {f"/{group}": _compressed(tree[group].to_dataset()) for group in GROUPS}
+    _beside(path, lambda beside: tree.to_netcdf(beside, engine="h5netcdf", encoding=encoding))
+    record = json.dumps(_record(tree, path), indent=1, ensure_ascii=False) + "\n"
+    _beside(path.with_suffix(".json"), lambda beside: beside.write_text(record, encoding="utf-8"))
+    write_index(path.parent)
+    return path
+
+
+def _compressed(data: xr.Dataset) -> dict[str, dict[str, Any]]:
+    return {
+        str(name): {"zlib": True, "complevel": 4, "shuffle": True}
+        for name, variable in data.variables.items()
+        if variable.dtype.kind in "iuf" and variable.ndim
+    }
+
+
+def _record(tree: xr.DataTree, path: Path) -> dict[str, Any]:
+    """The root's attributes as JSON, less the two texts, with the sizes and the file's own digest."""
+    listed = {str(name): value for name, value in tree.attrs.items() if name not in TEXTS}
+    parsed = {name: json.loads(value) if str(value)[:1] in "[{" else value for name, value in listed.items()}
+    sizes = tree["posterior"].sizes
+    observed = next(iter(tree["observed_data"].data_vars.values()))
+    return {
+        "file": path.name,
+        **parsed,
+        "simulated": tree.attrs["simulated"] == "true",
+        "checks_passed": tree.attrs["checks_passed"] == "true",
+        "rows": int(observed.size),
+        "draws": int(sizes["chain"] * sizes["draw"]),
+        "file_digest": hashlib.sha256(path.read_bytes()).hexdigest(),
+    }
+
+
+def write_index(folder: Path) -> Path:
+    """index.csv: one line for each JSON record in the folder, by file name."""
+    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    table = pd.DataFrame([{name: record.get(name) for name in INDEX} for record in records], columns=list(INDEX))
+    path = folder / "index.csv"
+    _beside(path, lambda beside: table.to_csv(beside, index=False))
+    return path
+
+
+def read_posterior(path: Path) -> xr.DataTree:
+    """A stored posterior, in memory. Raises `CorruptPosteriorError` for a file that is damaged, foreign or newer."""
+    read_attributes(path)
+    try:
+        with xr.open_datatree(path, engine="h5netcdf") as tree:
+            loaded = tree.load().copy()
+    except Exception as error:  # whatever HDF5 and xarray raise on a damaged file
+        raise CorruptPosteriorError(f"{path} is damaged: make it again with python -m drift.fit") from error
+    missing = [group for group in GROUPS if group not in loaded.children]
+    if missing:
+        raise CorruptPosteriorError(
+            f"{path} lacks the group {', '.join(missing)}: make it again with python -m drift.fit"
+        )
+    return loaded
+
+
+def read_attributes(path: Path) -> dict[str, Any]:
+    """The root's attributes. Raises `CorruptPosteriorError`."""
+    import h5netcdf
+
+    try:
+        with h5netcdf.File(path, "r") as file:
+            attrs = {name: _plain(value) for name, value in file.attrs.items()}
+    except Exception as error:  # h5py raises a different type for each kind of damage
+        reason = "there is no such file" if not path.exists() else "it is damaged or no NetCDF file"
+        raise CorruptPosteriorError(f"{path} cannot be read: {reason}") from error
+    if "drift_schema" not in attrs:
+        raise CorruptPosteriorError(f"{path} was not written by drift: python -m drift.fit makes posteriors")
+    if int(attrs["drift_schema"]) > SCHEMA:
+        raise CorruptPosteriorError(
+            f"{path} was written by a newer drift (schema {attrs['drift_schema']}; this one reads {SCHEMA})"
+        )
+    return attrs
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") and getattr(value, "size", 0) == 1 else value
+
+
+def _beside(path: Path, write: Callable[[Path], Any]) -> None:
+    """Write beside, then rename: another process sees the old file or the whole new one."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        write(beside)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _remove_orphans(folder: Path) -> None:
+    """Remove parts that killed processes left behind."""
+    for part in folder.glob(".*.part"):
+        found = re.search(r"\.(\d+)\.part$", part.name)
+        if found and not Path(f"/proc/{found[1]}").exists():
+            part.unlink(missing_ok=True)
