@@ -1,0 +1,80 @@
+"""Draw the conclusions of stored posteriors: tiers, ranks, equivalence, contrasts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+EXAMPLE = """\
+examples:
+  python -m drift.conclude posteriors/frontier-ratings-ordinal.nc
+  python -m drift.conclude posteriors/frontier-ratings-*.nc --csv tables
+
+exit status: 0 concluded, 1 withheld because a check failed, 2 bad input
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    arguments = argparse.ArgumentParser(
+        "drift conclude", description=__doc__, epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument(
+        "posterior", nargs="+", type=Path, help="a posterior (.nc); several of one study are compared"
+    )
+    arguments.add_argument("--json", action="store_true", help="print everything as JSON")
+    arguments.add_argument(
+        "--csv", type=Path, metavar="FOLDER", help="write every table as a CSV file, one folder a posterior"
+    )
+    return arguments
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = parser().parse_args(argv)
+    from drift.command import run
+
+    return run(lambda: _conclude(options))
+
+
+def _conclude(options: argparse.Namespace) -> int:
+    from drift.inference.store import read_posterior
+
+    return show([read_posterior(path) for path in options.posterior], as_json=options.json, csv=options.csv)
+
+
+def show(trees: Sequence[xr.DataTree], *, as_json: bool = False, csv: Path | None = None) -> int:
+    """Print the conclusions of posteriors. Returns 1 where any is withheld, else 0."""
+    from drift.conclusions.ratings import conclude
+    from drift.conclusions.remarks import compare_cards
+    from drift.conclusions.text import as_text
+
+    found = [conclude(tree) for tree in trees]
+    tables = {c.card: c.tables["contrasts"] for c in found if c.study == found[0].study and "contrasts" in c.tables}
+    compared = compare_cards([t for t in trees if t.attrs["study"] == found[0].study], tables)
+    if csv is not None:
+        for c in found:
+            folder = csv / f"{c.study}-{c.card}"
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, table in c.tables.items():
+                table.to_csv(folder / f"{name}.csv", index=False)
+    if as_json:
+        print(json.dumps({"conclusions": [c.as_dict() for c in found], "cards_compared": compared}, indent=1))
+    else:
+        print(
+            "\n\n".join(
+                [
+                    *map(as_text, found),
+                    *(["Cards compared\n" + "\n".join(f"  {s}" for s in compared)] if compared else []),
+                ]
+            )
+        )
+    return int(any(c.withheld for c in found))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
