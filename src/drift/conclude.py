@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import xarray as xr
 
+    from drift.conclusions.ratings import Conclusions
+
 EXAMPLE = """\
 examples:
   python -m drift.conclude posteriors/frontier-ratings-ordinal.nc
@@ -48,32 +50,35 @@ def _conclude(options: argparse.Namespace) -> int:
 
 
 def show(trees: Sequence[xr.DataTree], *, as_json: bool = False, csv: Path | None = None) -> int:
-    """Print the conclusions of posteriors. Returns 1 where any is withheld, else 0."""
-    from drift.conclusions.ratings import conclude
-    from drift.conclusions.remarks import compare_cards
-    from drift.conclusions.text import as_text
+    """Print the conclusions of posteriors. Returns 1 where any is withheld, else 0.
 
-    found = [conclude(tree) for tree in trees]
-    tables = {c.card: c.tables["contrasts"] for c in found if c.study == found[0].study and "contrasts" in c.tables}
-    compared = compare_cards([t for t in trees if t.attrs["study"] == found[0].study], tables)
+    A posterior with refusals coded the other way than declared is compared with the declared one; it is concluded from
+    by itself only where no other is given.
+    """
+    from drift.conclusions.compared import compared
+    from drift.conclusions.ratings import conclude
+    from drift.conclusions.text import as_text, bullet
+
+    main = [tree for tree in trees if tree.attrs["beside"] == "false"] or list(trees)
+    found = [conclude(tree) for tree in main]
+    sentences = compared(trees)
     if csv is not None:
-        for c in found:
-            folder = csv / f"{c.study}-{c.card}"
-            folder.mkdir(parents=True, exist_ok=True)
-            for name, table in c.tables.items():
-                table.to_csv(folder / f"{name}.csv", index=False)
+        _write_tables(found, csv)
     if as_json:
-        print(json.dumps({"conclusions": [c.as_dict() for c in found], "cards_compared": compared}, indent=1))
+        print(json.dumps({"conclusions": [c.as_dict() for c in found], "compared": sentences}, indent=1))
     else:
-        print(
-            "\n\n".join(
-                [
-                    *map(as_text, found),
-                    *(["Cards compared\n" + "\n".join(f"  {s}" for s in compared)] if compared else []),
-                ]
-            )
-        )
-    return int(any(c.withheld for c in found))
+        beside = ["Posteriors compared\n" + "\n".join(map(bullet, sentences))] if sentences else []
+        print("\n\n".join([*map(as_text, found), *beside]))
+    return int(any(tree.attrs["checks_passed"] == "false" for tree in trees))
+
+
+def _write_tables(found: Sequence[Conclusions], parent: Path) -> None:
+    """Every table as CSV, one folder a posterior."""
+    for c in found:
+        folder = parent / f"{c.study}-{c.card}"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, table in c.tables.items():
+            table.to_csv(folder / f"{name}.csv", index=False)
 
 
 if __name__ == "__main__":

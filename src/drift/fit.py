@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from drift.data.cells import Cells
-    from drift.data.declaration import Study
+    from drift.data.declaration import Coding, Study
     from drift.data.ratings import Ratings
     from drift.inference.compiled import Compiled
     from drift.inference.sampling import Settings
@@ -87,15 +87,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def fit(options: argparse.Namespace) -> int:
-    """Fit every card of the study; print the conclusions of each. Returns the exit status."""
+    """Fit every card of the study; print the conclusions of each. Returns the exit status.
+
+    Everything that can be refused is refused before the first draw. Where responses were refused, each card is fitted
+    under the declared coding and under the other one.
+    """
     from drift.conclude import show
     from drift.data.bundled import find_study
     from drift.data.study import read_study
 
     study = read_study(find_study(options.study))
     cards = read_cards(study, options.model)
-    data = read_data(study)
-    jobs = [_prepare(study, card, data, options) for card in cards]  # every refusal comes before any draw
+    jobs = [_prepare(coded, card, read_data(coded), options) for coded in codings(study) for card in cards]
     trees = [_fit_one(job, show_progress=not options.quiet and sys.stderr.isatty()) for job in jobs]
     return show(trees, as_json=options.json)
 
@@ -122,6 +125,21 @@ def read_data(study: Study) -> Ratings | Cells:
     return read_cells(study) if study.kind == "cells" else read_ratings(study)
 
 
+def codings(study: Study) -> list[Study]:
+    """The study as declared, and where its data hold refusals the same with them coded the other way."""
+    if study.refusals is None or not _has_refusals(study):
+        return [study]
+    other: Coding = "missing" if study.refusals.coding == "lowest" else "lowest"
+    return [study, replace(study, refusals=replace(study.refusals, coding=other))]
+
+
+def _has_refusals(study: Study) -> bool:
+    from drift.data.ratings import Ratings
+
+    data = read_data(study)
+    return isinstance(data, Ratings) and bool(data.refused.any() or data.dropped["refused"])
+
+
 def _settings(data: Ratings | Cells, terms: Sequence[str], options: argparse.Namespace) -> Settings:
     from drift.inference.sampling import Settings
 
@@ -134,6 +152,7 @@ def _prepare(study: Study, card: Card, data: Ratings | Cells, options: argparse.
     """Everything that can be refused: data of the other kind, terms not identified, a posterior in the way."""
     from drift.data.cells import Cells, cells_from_ratings
     from drift.data.design import check_design
+    from drift.data.study import parse_study
     from drift.errors import StudyFileError
     from drift.inference.store import Inputs, posterior_path, refuse_other_inputs
     from drift.models.frame import cells_frame, ratings_frame
@@ -159,10 +178,12 @@ def _prepare(study: Study, card: Card, data: Ratings | Cells, options: argparse.
         card_digest=card.digest,
         terms=terms,
         left_out=own.leave_out,
+        refusals=study.refusals.coding if study.refusals else "",
+        beside=study.refusals != parse_study(study.text, study.path).refusals,
         seed=study.seed,
         settings=settings.as_dict(),
     )
-    path = posterior_path(options.out, study.name, card.name)
+    path = posterior_path(options.out, inputs)
     refuse_other_inputs(path, inputs, replace=options.replace)
     frame = cells_frame(used, terms) if isinstance(used, Cells) else ratings_frame(used, terms)
     return Job(study, card, used, frame, settings, inputs, path)
@@ -170,12 +191,15 @@ def _prepare(study: Study, card: Card, data: Ratings | Cells, options: argparse.
 
 def _fit_one(job: Job, *, show_progress: bool) -> xr.DataTree:
     """Compile, draw, check, store."""
+    import nutpie  # noqa: F401  # takes seconds, which are no sampling time
+
     from drift.inference.diagnostics import checks_made
     from drift.inference.sampling import sample
     from drift.inference.store import assemble, write_posterior
 
     label = " (SIMULATED)" if job.study.simulated else ""
-    say(f"{job.study.name}, card {job.card.name}: {job.data.n_rows:,} {job.card.kind}{label}")
+    beside = f", refusals {job.inputs.refusals} beside" if job.inputs.beside else ""
+    say(f"{job.study.name}, card {job.card.name}{beside}: {job.data.n_rows:,} {job.card.kind}{label}")
     compiled = _compiled(job)
     start = time.perf_counter()
     settings, data = job.settings, job.data.to_dataset()

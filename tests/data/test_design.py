@@ -52,8 +52,13 @@ def test_a_crossed_design_identifies_every_term(toy: Toy) -> None:
 
 
 def test_declared_terms_are_left_out_in_the_cards_order(toy: Toy) -> None:
-    study = toy(data(CROSSED), columns=COLUMNS, tables=left_out("question", "model:domain"))
-    assert kept(study) == ("domain", "participant", "model:question")
+    study = toy(data(CROSSED), columns=COLUMNS, tables=left_out("model:question", "model:domain"))
+    assert kept(study) == ("domain", "participant", "question")
+
+
+def test_a_main_effect_is_not_left_out_of_its_interaction(toy: Toy) -> None:
+    study = toy(data(CROSSED), columns=COLUMNS, tables=left_out("question"))
+    assert "has 'question' and keeps 'model:question', which contains it" in refusal(study, INTERACTION, StudyFileError)
 
 
 def test_a_term_without_a_column_is_refused(toy: Toy) -> None:

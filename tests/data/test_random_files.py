@@ -7,6 +7,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -81,13 +82,13 @@ def test_a_file_is_read_back_by_line_or_refused_by_line(
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "r.csv").write_text(stream.getvalue(), encoding="utf-8", newline="")
         study = parse_study(DECLARED, Path(folder) / "s.toml")
-        try:
-            ratings = read_ratings(study)
-        except UnusableRowsError as error:
-            assert [line for line, _ in error.rows] == [
-                begin for begin, code in zip(begins, good, strict=True) if code < 0
-            ]
+        bad = [begin for begin, code in zip(begins, good, strict=True) if code < 0]
+        if bad:
+            with pytest.raises(UnusableRowsError) as refused:
+                read_ratings(study)
+            assert [line for line, _ in refused.value.rows] == bad
             return
+        ratings = read_ratings(study)
     assert (ratings.rating.tolist(), ratings.line.tolist()) == (good, begins)
     named = [ratings.levels["question"][code] for code in ratings.codes["question"]]
     assert named == [question for question, *_ in rows]

@@ -361,7 +361,7 @@ def test_a_dataset_brings_the_ratings_back(toy: Toy) -> None:
     assert same(Ratings.from_dataset(ratings.to_dataset(), ratings.scale), ratings)
 
 
-def test_netcdf_brings_the_ratings_back(toy: Toy, tmp_path: object) -> None:
+def test_netcdf_brings_the_ratings_back(toy: Toy) -> None:
     study = toy(GOOD, columns=REFUSED, tables='[refusals]\ncoding = "lowest"')
     ratings = read_ratings(study)
     path = study.path.with_suffix(".nc")

@@ -129,7 +129,7 @@ def test_a_byte_order_mark_is_no_part_of_the_study(tmp_path: Path) -> None:
 
 
 def test_an_absent_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StudyNotFoundError, match="nowhere.toml"):
+    with pytest.raises(StudyNotFoundError, match=r"nowhere\.toml"):
         read_study(tmp_path / "nowhere.toml")
 
 

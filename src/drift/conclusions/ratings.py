@@ -1,4 +1,4 @@
-"""Conclusions of one posterior of ratings or cell means: every table of the study's declarations, from the file alone."""
+"""Conclusions of one posterior of ratings or cell means: every declared table, from the file alone."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pandas as pd
@@ -33,13 +33,12 @@ def _left_out(tree: xr.DataTree) -> str:
 
 
 def _refusals(tree: xr.DataTree, study: Study) -> str:
-    data = tree["constant_data"].attrs
-    if study.refusals is None:
+    if study.refusals is None or "refused" not in tree["constant_data"]:
         return ""
-    refused = int(tree["constant_data"]["refused"].sum()) if "refused" in tree["constant_data"] else 0
-    dropped = int(data.get("dropped_refused", 0))
-    done = f"{refused} counted as the lowest label" if study.refusals.coding == "lowest" else f"{dropped} left out"
-    return f"Refusals: {done}, as declared."
+    declared = "as declared" if tree.attrs["beside"] == "false" else "which is not the declared coding"
+    if tree.attrs["refusals"] == "lowest":
+        return f"Refusals: {int(tree['constant_data']['refused'].sum())} counted as the lowest label, {declared}."
+    return f"Refusals: {tree['constant_data'].attrs['dropped_refused']} left out, {declared}."
 
 
 def _interaction(tree: xr.DataTree, study: Study) -> str:
@@ -66,11 +65,8 @@ def _weighting(tree: xr.DataTree, study: Study) -> str:
     changed = [
         f"{model} {mine[model]:.0f} -> {theirs[model]:.0f}" for model in mine.index if mine[model] != theirs[model]
     ]
-    if not changed:
-        return (
-            f"Weighting every {other} equally instead of every {study.target.weighting} changes no rank of the means."
-        )
-    return f"Weighting every {other} equally instead of every {study.target.weighting} changes ranks of the means: {', '.join(changed)}."
+    lead = f"Weighting every {other} equally instead of every {study.target.weighting} changes"
+    return f"{lead} ranks of the means: {', '.join(changed)}." if changed else f"{lead} no rank of the means."
 
 
 def _straddling(tables: Mapping[str, pd.DataFrame]) -> str:
@@ -80,36 +76,3 @@ def _straddling(tables: Mapping[str, pd.DataFrame]) -> str:
     best = tables["tiers"].groupby("model", sort=False)["probability"].max()
     unsure = [f"{model} ({p:.2f})" for model, p in best.items() if p < 0.95]
     return f"No tier holds these with probability .95: {', '.join(unsure)}." if unsure else ""
-
-
-def compare_cards(trees: Sequence[xr.DataTree], contrasts: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
-    """Sentences on how the cards of one study differ in the intervals of its contrasts for new questions.
-
-    contrasts: card -> its table of contrasts. Said for every contrast without a domain, of cards that differ in the
-    model x question term.
-    """
-    with_term = [card for card in contrasts if "model:question" in _terms(trees, card)]
-    without = [
-        card
-        for card in contrasts
-        if "question" in _terms(trees, card) and card not in with_term and card.startswith("ordinal")
-    ]
-    found = []
-    for rich in with_term:
-        for plain in without:
-            for name in contrasts[rich]["contrast"].unique():
-                wide, narrow = (_width(contrasts[card], name) for card in (rich, plain))
-                found.append(
-                    f"{name}, new questions: the interval is {wide / narrow:.1f} times as wide under {rich} ({wide:.1f} pp) as under "
-                    f"{plain} ({narrow:.1f} pp). {plain} is too certain: {CERTAIN}."
-                )
-    return tuple(found)
-
-
-def _terms(trees: Sequence[xr.DataTree], card: str) -> list[str]:
-    return next(json.loads(tree.attrs["terms"]) for tree in trees if tree.attrs["card"] == card)
-
-
-def _width(table: pd.DataFrame, name: str) -> float:
-    row = table[(table["contrast"] == name) & (table["questions"] == "new")].iloc[0]
-    return float(row["upper"] - row["lower"])

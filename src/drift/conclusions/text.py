@@ -15,18 +15,23 @@ PP = "percentage points of deviation; negative = the first has the lower deviati
 
 
 def as_text(found: Conclusions) -> str:
-    """Everything that a reader decides on; the long tables (by domain, questions, participants) are in --json and --csv."""
+    """Everything that a reader decides on; tables by domain, question and participant are in --json and --csv."""
     parts = [_head(found), *([_withheld(found)] if found.withheld else _said(found))]
     return "\n\n".join(part for part in parts if part)
 
 
+def bullet(text: str) -> str:
+    """A sentence as an item of a list, wrapped."""
+    return textwrap.fill(text, WIDTH, initial_indent="- ", subsequent_indent="  ")
+
+
 def _head(found: Conclusions) -> str:
-    target = found.target
+    target, weighting = found.target, found.target.weighting
     lines = [
         f"{found.study}, card {found.card}",
         found.title,
         "SIMULATED DATA: nothing below is a finding about the models named" if found.simulated else "",
-        f"target: {target.questions} questions, {target.participants} participants, every {target.weighting} weighs the same",
+        f"target: {target.questions} questions, {target.participants} participants, every {weighting} weighs the same",
     ]
     return "\n".join(line for line in lines if line)
 
@@ -50,7 +55,7 @@ def _said(found: Conclusions) -> list[str]:
         _section(f"Contrasts ({PP}; {interval})", _contrasts(tables)),
         _section("Variance shares", _shares(tables.get("variance_shares"), "term")),
         _section("Reliability of one rating (intraclass correlation)", _shares(tables.get("icc"), "icc")),
-        "\n".join(textwrap.fill(text, WIDTH, initial_indent="- ", subsequent_indent="  ") for text in found.remarks),
+        "\n".join(map(bullet, found.remarks)),
         _checks(found),
     ]
 

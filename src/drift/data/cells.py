@@ -57,7 +57,7 @@ class Cells:
         return above * (step - above) / ratings, self.deviation * (100.0 - self.deviation) / ratings
 
     def to_dataset(self) -> xr.Dataset:
-        """The cells as a dataset that NetCDF takes: `deviation`, `<factor>_index`, `count` and the noise bounds along `cell`."""
+        """The cells as a dataset that NetCDF takes: what is known of each along `cell`."""
         variables: dict[str, tuple[str, NDArray[Any]]] = {
             "deviation": ("cell", self.deviation),
             **factor_variables(self.codes, "cell"),

@@ -63,9 +63,19 @@ def unidentified(data: Coded, terms: Sequence[str], study: Study) -> dict[str, s
 
 
 def _check_leave_out(terms: Sequence[str], study: Study) -> None:
-    extra = [term for term in study.leave_out if term not in terms]
-    if extra:
-        rows: list[Row] = [(None, f"[design] leave_out has {term!r}, which this card does not have") for term in extra]
+    """Raise `StudyFileError` for a left-out term that the card lacks, or a main effect left out of its interaction."""
+    rows: list[Row] = [
+        (None, f"[design] leave_out has {term!r}, which this card does not have")
+        for term in study.leave_out
+        if term not in terms
+    ]
+    rows += [
+        (None, f"[design] leave_out has {term!r} and keeps {kept!r}, which contains it: leave out both")
+        for term in study.leave_out
+        for kept in terms
+        if kept not in study.leave_out and term in kept.split(":") and term != kept
+    ]
+    if rows:
         raise StudyFileError(study.path.name, f"the card's terms are {', '.join(terms)}", rows)
 
 
@@ -161,7 +171,7 @@ def _check_connected(data: Coded, terms: Sequence[str], study: Study) -> None:
         f"models fall into {len(sets)} sets that share no {shared}",
         [(None, _named(names)) for names in sets],
         advice=(
-            f"across sets a difference of models cannot be told from a difference of {'s and '.join(tying)}s; fit the sets"
+            f"across sets a difference of models cannot be told from one of {'s and '.join(tying)}s; fit the sets"
             f"\nas studies of their own, or, if {'s and '.join(tying)}s were assigned to models at random, write in "
             f'{study.path.name}:\n[design]\ndisconnected = "exchangeable"'
         ),

@@ -31,7 +31,7 @@ class Ratings:
 
     `rating`: (row,) label codes, 0 the worst. `codes`: factor -> (row,) level codes, factors among participant,
     question, model, domain. `levels`: factor -> level names in natural order. `line`: (row,) line in the source file.
-    `refused`: (row,) whether the response was declined. `dropped`: reason -> rows left out. `digest`: SHA-256 of the file.
+    `refused`: (row,) whether the response was declined. `dropped`: reason -> rows left out. `digest`: its SHA-256.
     """
 
     rating: IntArray
@@ -174,7 +174,10 @@ def _check_duplicates(rows: Rows, study: Study) -> None:
         return
     first = pd.Series(frame.index).groupby([frame[role] for role in key]).transform("min").to_numpy()
     told: list[Row] = [(int(rows.line[i]), _again_text(rows, key, int(i), int(first[i]))) for i in again]
-    advice = 'name the column that tells repeats apart ([columns] replicate = "..."), or declare [design] repeats = "allowed"'
+    advice = (
+        'name the column that tells repeats apart ([columns] replicate = "..."), '
+        'or declare [design] repeats = "allowed"'
+    )
     headline = f"{len(told)} repeated rating{'s' * (len(told) > 1)} of the same {' x '.join(key)}"
     raise DuplicateRatingsError(rows.source, headline, told, place=rows.place, advice=advice)
 

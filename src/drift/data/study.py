@@ -115,7 +115,7 @@ def _study(top: Section, text: str, path: Path) -> Study:
         participants_are=_participants_are(design),
         repeats=design.choice("repeats", ("refuse", "allowed"), "refuse"),
         disconnected=design.choice("disconnected", ("refuse", "exchangeable"), "refuse"),
-        raters=_raters(top, kind),
+        raters=_raters(top),
     )
 
 
@@ -131,7 +131,7 @@ def _data(top: Section) -> tuple[Kind, str]:
     return ("cells", top.text("cells")) if "cells" in top else ("ratings", top.text("ratings"))
 
 
-def _raters(top: Section, kind: Kind) -> int | None:
+def _raters(top: Section) -> int | None:
     return top.table("cells").optional_whole("raters", least=1) if isinstance(top.values.get("cells"), dict) else None
 
 

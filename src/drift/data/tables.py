@@ -32,7 +32,7 @@ class Table:
     """A data file as texts. A missing cell is the empty text; outer blanks are gone; 7.0 in a typed file is "7".
 
     `cells`: (row, column) texts. `line`: (row,) where each row begins in the file, from 1. `place`: what a line is
-    called there. `digest`: SHA-256 of the file's bytes. `uneven`: rows left out, with more or fewer fields than the header.
+    called there. `digest`: SHA-256 of the file's bytes. `uneven`: rows left out for not having the header's fields.
     """
 
     cells: pd.DataFrame

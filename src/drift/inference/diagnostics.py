@@ -15,11 +15,11 @@ EBFMI_AT_LEAST = 0.3  # betancourt2016
 DIVERGENCES_AT_MOST = 0  # betancourt2017
 
 ADVICE = {
-    "rhat": "the chains disagree: draw more (--draws, --tune); if it stays, a term may not be identified by this design",
+    "rhat": "the chains disagree: draw more (--draws, --tune); if it stays, this design may not identify a term",
     "ess_bulk": "too few effective draws for a mean: raise --draws",
     "ess_tail": "too few effective draws in the tails, which intervals and tier probabilities need: raise --draws",
     "divergences": "the sampler missed part of the posterior: raise --target-accept towards .95",
-    "ebfmi": "the energy mixes slowly: raise --tune, or give a group with few levels a tighter prior in a card of your own",
+    "ebfmi": "the energy mixes slowly: raise --tune, or give a small group a tighter prior in a card of your own",
 }
 
 

@@ -25,7 +25,19 @@ STATISTICS = ("diverging", "energy", "logp", "n_steps", "step_size", "depth")  #
 OBSERVED = ("rating", "deviation")
 VERSIONS = ("drift", "pymc", "pytensor", "nutpie", "arviz", "numba", "numpy", "xarray")
 TEXTS = ("study_toml", "card_text")  # in the NetCDF file only
-INDEX = ("file", "study", "card", "simulated", "rows", "draws", "checks_passed", "seed", "inputs_digest", "created")
+INDEX = (
+    "file",
+    "study",
+    "card",
+    "refusals",
+    "simulated",
+    "rows",
+    "draws",
+    "checks_passed",
+    "seed",
+    "inputs_digest",
+    "created",
+)
 
 
 @dataclass(frozen=True)
@@ -44,17 +56,21 @@ class Inputs:
     card_digest: str
     terms: tuple[str, ...]
     left_out: tuple[str, ...]
+    refusals: str  # how they are coded: "lowest", "missing", or "" where none are declared
+    beside: bool  # whether that is the other coding than the declared one
     seed: int
     settings: Mapping[str, int | float]
 
     @property
     def digest(self) -> str:
-        parts = [self.study_digest, self.data_digest, self.card_digest, str(self.seed), json.dumps(dict(self.settings))]
+        settings = json.dumps(dict(self.settings))
+        parts = [self.study_digest, self.data_digest, self.card_digest, self.refusals, str(self.seed), settings]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def posterior_path(folder: Path, study: str, card: str) -> Path:
-    return folder / f"{study}-{card}.nc"
+def posterior_path(folder: Path, inputs: Inputs) -> Path:
+    beside = f"-refusals-{inputs.refusals}" if inputs.beside else ""
+    return folder / f"{inputs.study}-{inputs.card}{beside}.nc"
 
 
 def assemble(draws: xr.DataTree, data: xr.Dataset, inputs: Inputs, checks: list[dict[str, Any]]) -> xr.DataTree:
@@ -83,6 +99,8 @@ def _attributes(inputs: Inputs, checks: list[dict[str, Any]]) -> dict[str, Any]:
         "card": inputs.card,
         "terms": json.dumps(inputs.terms),
         "left_out": json.dumps(inputs.left_out),
+        "refusals": inputs.refusals,
+        "beside": str(inputs.beside).lower(),
         "seed": inputs.seed,
         "settings": json.dumps(dict(inputs.settings)),
         "checks": json.dumps(checks),

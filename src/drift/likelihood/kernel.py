@@ -29,7 +29,7 @@ class Layout:
     """Rows sorted by outer level, then label: what the kernel loops over.
 
     end: (outer levels, labels) one past the last row of each outer level and label. index: (rows,) inner level of each
-    row. above: (inner levels,) number of its rows whose label is not the lowest. order: (rows,) where each row came from.
+    row. above: (inner levels,) number of its rows whose label is not the lowest. order: (rows,) their places before.
     """
 
     end: Ints
@@ -39,7 +39,7 @@ class Layout:
 
 
 def layout(outer: Codes, inner: Codes, label: Codes, n_outer: int, n_inner: int, n_labels: int) -> Layout:
-    """Sort rows for the kernel. outer, inner and label are (rows,) codes from 0. Loops are long where outer has few levels."""
+    """Sort rows for the kernel. outer, inner, label: (rows,) codes from 0. Few outer levels make long, fast loops."""
     order = np.lexsort((inner, label, outer))
     counts = np.bincount(np.asarray(outer, np.int64) * n_labels + label, minlength=n_outer * n_labels)
     above = np.bincount(inner, weights=label > 0, minlength=n_inner)
@@ -52,15 +52,15 @@ def layout(outer: Codes, inner: Codes, label: Codes, n_outer: int, n_inner: int,
 
 
 @numba.njit(cache=True, nogil=True)
-def _largest_exponent(outer, inner, cutpoints):  # type: ignore[no-untyped-def]  # compiled
+def _largest_exponent(outer, inner, cutpoints):
     high = outer.max() + inner.max() - cutpoints.min()
     low = cutpoints.max() - outer.min() - inner.min()
     return max(high, low)
 
 
 @numba.njit(cache=True, nogil=True)
-def _gap_terms(rows_of_label, cutpoints, d_cutpoints):  # type: ignore[no-untyped-def]  # compiled
-    """sum over interior labels of n_k log(1 - exp(-(c_k - c_{k-1}))); its gradient is added in place."""
+def _gap_terms(rows_of_label, cutpoints, d_cutpoints):
+    """Sum over interior labels of n_k log(1 - exp(-(c_k - c_{k-1}))); its gradient is added in place."""
     value = 0.0
     for k in range(1, cutpoints.size):
         gap = cutpoints[k] - cutpoints[k - 1]
@@ -75,7 +75,7 @@ def _gap_terms(rows_of_label, cutpoints, d_cutpoints):  # type: ignore[no-untype
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
-def _segment(level, above, below, none_below, start, stop, factor, slope):  # type: ignore[no-untyped-def]  # compiled
+def _segment(level, above, below, none_below, start, stop, factor, slope):
     """Rows of one outer level and label: (1 + a)(1 + b) and d loglik / d eta, with the sums for the two cutpoints.
 
     level: exp(inner) of each row. none_below: 1 for the lowest label, which has no cutpoint below it (b is 0), else 0.
@@ -97,8 +97,8 @@ def _segment(level, above, below, none_below, start, stop, factor, slope):  # ty
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _log_product(factor, size, group):  # type: ignore[no-untyped-def]  # compiled
-    """sum of log(factor[:size]), a logarithm only when the running product is about to leave the floats."""
+def _log_product(factor, size, group):
+    """Sum of log(factor[:size]), a logarithm only when the running product is about to leave the floats."""
     value = 0.0
     product = 1.0
     whole = size - size % 8 if group == 8 else 0
@@ -118,7 +118,7 @@ def _log_product(factor, size, group):  # type: ignore[no-untyped-def]  # compil
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _fast(outer, inner, cutpoints, end, index, above_lowest, group, d_outer, d_inner, d_cutpoints):  # type: ignore[no-untyped-def]  # compiled
+def _fast(outer, inner, cutpoints, end, index, above_lowest, group, d_outer, d_inner, d_cutpoints):
     n_outer, n_labels = end.shape
     exp_inner = np.exp(inner)
     exp_cut = np.exp(-cutpoints)
@@ -156,12 +156,12 @@ def _fast(outer, inner, cutpoints, end, index, above_lowest, group, d_outer, d_i
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _log_expit(x):  # type: ignore[no-untyped-def]  # compiled
+def _log_expit(x):
     return -np.log1p(np.exp(-x)) if x > 0.0 else x - np.log1p(np.exp(x))
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _expit(x):  # type: ignore[no-untyped-def]  # compiled
+def _expit(x):
     if x > 0.0:
         return 1.0 / (1.0 + np.exp(-x))
     z = np.exp(x)
@@ -169,7 +169,7 @@ def _expit(x):  # type: ignore[no-untyped-def]  # compiled
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _plain(outer, inner, cutpoints, end, index, d_outer, d_inner, d_cutpoints):  # type: ignore[no-untyped-def]  # compiled
+def _plain(outer, inner, cutpoints, end, index, d_outer, d_inner, d_cutpoints):
     """The same sums without exponentials per level: any finite argument, four transcendental calls a row."""
     n_outer, n_labels = end.shape
     value = 0.0
@@ -197,7 +197,7 @@ def _plain(outer, inner, cutpoints, end, index, d_outer, d_inner, d_cutpoints): 
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def cumulative_logit(outer, inner, cutpoints, end, index, above):  # type: ignore[no-untyped-def]  # compiled
+def cumulative_logit(outer, inner, cutpoints, end, index, above):
     """Log likelihood of all rows and its gradient.
 
     outer, inner: (levels,) effects in logits, up when ratings go up. cutpoints: (K - 1,) increasing. end, index, above:
