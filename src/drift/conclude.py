@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,20 +51,21 @@ def _conclude(options: argparse.Namespace) -> int:
 def show(trees: Sequence[xr.DataTree], *, as_json: bool = False, csv: Path | None = None) -> int:
     """Print the conclusions of posteriors. Returns 1 where any is withheld, else 0.
 
-    A posterior with refusals coded the other way than declared is compared with the declared one; it is concluded from
-    by itself only where no other is given.
+    A posterior with refusals coded the other way than declared is compared with the declared one; it is shown by itself
+    only where no other is given, or to say which of its checks failed.
     """
     from drift.conclusions.compared import compared
     from drift.conclusions.ratings import conclude
     from drift.conclusions.text import as_text, bullet
+    from drift.inference.store import strict_json
 
-    main = [tree for tree in trees if tree.attrs["beside"] == "false"] or list(trees)
+    main = [tree for tree in trees if "false" in (tree.attrs["beside"], tree.attrs["checks_passed"])] or list(trees)
     found = [conclude(tree) for tree in main]
     sentences = compared(trees)
     if csv is not None:
         _write_tables(found, csv)
     if as_json:
-        print(json.dumps({"conclusions": [c.as_dict() for c in found], "compared": sentences}, indent=1))
+        print(strict_json({"conclusions": [c.as_dict() for c in found], "compared": sentences}))
     else:
         beside = ["Posteriors compared\n" + "\n".join(map(bullet, sentences))] if sentences else []
         print("\n\n".join([*map(as_text, found), *beside]))
@@ -73,11 +73,11 @@ def show(trees: Sequence[xr.DataTree], *, as_json: bool = False, csv: Path | Non
 
 
 def _write_tables(found: Sequence[Conclusions], parent: Path) -> None:
-    """Every table as CSV, one folder a posterior."""
+    """Every table as CSV, one folder a posterior; none for one whose conclusions are withheld."""
     for c in found:
-        folder = parent / f"{c.study}-{c.card}"
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = parent / c.name
         for name, table in c.tables.items():
+            folder.mkdir(parents=True, exist_ok=True)
             table.to_csv(folder / f"{name}.csv", index=False)
 
 

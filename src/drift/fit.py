@@ -149,12 +149,12 @@ def _settings(data: Ratings | Cells, terms: Sequence[str], options: argparse.Nam
 
 
 def _prepare(study: Study, card: Card, data: Ratings | Cells, options: argparse.Namespace) -> Job:
-    """Everything that can be refused: data of the other kind, terms not identified, a posterior in the way."""
+    """Everything that can be refused: data of the other kind, terms not identified, a file in the way."""
     from drift.data.cells import Cells, cells_from_ratings
     from drift.data.design import check_design
     from drift.data.study import parse_study
     from drift.errors import StudyFileError
-    from drift.inference.store import Inputs, posterior_path, refuse_other_inputs
+    from drift.inference.store import Inputs, posterior_path, refuse_other_inputs, refuse_unwritable
     from drift.models.frame import cells_frame, ratings_frame
 
     if card.kind == "ratings" and isinstance(data, Cells):
@@ -184,6 +184,7 @@ def _prepare(study: Study, card: Card, data: Ratings | Cells, options: argparse.
         settings=settings.as_dict(),
     )
     path = posterior_path(options.out, inputs)
+    refuse_unwritable(path.parent)
     refuse_other_inputs(path, inputs, replace=options.replace)
     frame = cells_frame(used, terms) if isinstance(used, Cells) else ratings_frame(used, terms)
     return Job(study, card, used, frame, settings, inputs, path)

@@ -47,12 +47,18 @@ class Conclusions:
     study: str
     title: str
     card: str
+    refusals: str  # their coding where it is not the declared one, else ""
     simulated: bool
     target: Target
     withheld: bool
     checks: tuple[Mapping[str, object], ...]
     tables: Mapping[str, pd.DataFrame]
     remarks: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """That of the posterior's file."""
+        return f"{self.study}-{self.card}" + (f"-refusals-{self.refusals}" if self.refusals else "")
 
     def as_dict(self) -> dict[str, object]:
         """Everything, as JSON takes it; the tables as lists of records."""
@@ -70,6 +76,7 @@ def conclude(tree: xr.DataTree) -> Conclusions:
         study=study.name,
         title=study.title,
         card=tree.attrs["card"],
+        refusals=tree.attrs["refusals"] if tree.attrs["beside"] == "true" else "",
         simulated=study.simulated,
         target=study.target,
         withheld=not good,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -25,6 +26,11 @@ STATISTICS = ("diverging", "energy", "logp", "n_steps", "step_size", "depth")  #
 OBSERVED = ("rating", "deviation")
 VERSIONS = ("drift", "pymc", "pytensor", "nutpie", "arviz", "numba", "numpy", "xarray")
 TEXTS = ("study_toml", "card_text")  # in the NetCDF file only
+LISTS = ("terms", "left_out", "settings", "checks", "versions")  # JSON within an attribute
+FLAGS = ("simulated", "beside", "checks_passed")  # "true" or "false": NetCDF has no booleans
+DIGESTS = ("study_digest", "data_digest", "card_digest", "inputs_digest")
+NEEDED = ("study", "card", "seed", "refusals", "created", *DIGESTS, *LISTS, *FLAGS, *TEXTS)
+AGAIN = "make it again with python -m drift.fit"
 INDEX = (
     "file",
     "study",
@@ -144,13 +150,28 @@ def refuse_other_inputs(path: Path, inputs: Inputs, *, replace: bool) -> None:
     )
 
 
+def refuse_unwritable(folder: Path) -> None:
+    """Raise `OSError` where no file can be written into this folder, which need not exist yet."""
+    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(there))
+
+
+def strict_json(value: Any) -> str:
+    """JSON as every reader takes it: a number that is not finite is null."""
+    finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
+    return json.dumps(finite, indent=1, ensure_ascii=False)
+
+
 def write_posterior(tree: xr.DataTree, path: Path) -> Path:
     """Write the NetCDF file, then its JSON record and the folder's index; each is complete or absent."""
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_orphans(path.parent)
     encoding = {f"/{group}": _compressed(tree[group].to_dataset()) for group in GROUPS}
     _beside(path, lambda beside: tree.to_netcdf(beside, engine="h5netcdf", encoding=encoding))
-    record = json.dumps(_record(tree, path), indent=1, ensure_ascii=False) + "\n"
+    record = strict_json(_record(tree, path)) + "\n"
     _beside(path.with_suffix(".json"), lambda beside: beside.write_text(record, encoding="utf-8"))
     write_index(path.parent)
     return path
@@ -160,21 +181,19 @@ def _compressed(data: xr.Dataset) -> dict[str, dict[str, Any]]:
     return {
         str(name): {"zlib": True, "complevel": 4, "shuffle": True}
         for name, variable in data.variables.items()
-        if variable.dtype.kind in "iuf" and variable.ndim
+        if variable.dtype.kind in "biuf" and variable.ndim
     }
 
 
 def _record(tree: xr.DataTree, path: Path) -> dict[str, Any]:
     """The root's attributes as JSON, less the two texts, with the sizes and the file's own digest."""
     listed = {str(name): value for name, value in tree.attrs.items() if name not in TEXTS}
-    parsed = {name: json.loads(value) if str(value)[:1] in "[{" else value for name, value in listed.items()}
+    parsed = {name: json.loads(value) if name in (*LISTS, *FLAGS) else value for name, value in listed.items()}
     sizes = tree["posterior"].sizes
     observed = next(iter(tree["observed_data"].data_vars.values()))
     return {
         "file": path.name,
         **parsed,
-        "simulated": tree.attrs["simulated"] == "true",
-        "checks_passed": tree.attrs["checks_passed"] == "true",
         "rows": int(observed.size),
         "draws": int(sizes["chain"] * sizes["draw"]),
         "file_digest": hashlib.sha256(path.read_bytes()).hexdigest(),
@@ -182,12 +201,21 @@ def _record(tree: xr.DataTree, path: Path) -> dict[str, Any]:
 
 
 def write_index(folder: Path) -> Path:
-    """index.csv: one line for each JSON record in the folder, by file name."""
-    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    """index.csv: one line for each of our records in the folder, by file name. Other JSON files are passed over."""
+    records = [record for path in sorted(folder.glob("*.json")) if (record := _read_record(path))]
     table = pd.DataFrame([{name: record.get(name) for name in INDEX} for record in records], columns=list(INDEX))
     path = folder / "index.csv"
     _beside(path, lambda beside: table.to_csv(beside, index=False))
     return path
+
+
+def _read_record(path: Path) -> dict[str, Any]:
+    """The record of a posterior; empty where the file is none of ours."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and "drift_schema" in found else {}
 
 
 def read_posterior(path: Path) -> xr.DataTree:
@@ -197,12 +225,10 @@ def read_posterior(path: Path) -> xr.DataTree:
         with xr.open_datatree(path, engine="h5netcdf") as tree:
             loaded = tree.load().copy()
     except Exception as error:  # whatever HDF5 and xarray raise on a damaged file
-        raise CorruptPosteriorError(f"{path} is damaged: make it again with python -m drift.fit") from error
+        raise CorruptPosteriorError(f"{path} is damaged: {AGAIN}") from error
     missing = [group for group in GROUPS if group not in loaded.children]
     if missing:
-        raise CorruptPosteriorError(
-            f"{path} lacks the group {', '.join(missing)}: make it again with python -m drift.fit"
-        )
+        raise CorruptPosteriorError(f"{path} lacks the group {', '.join(missing)}: {AGAIN}")
     return loaded
 
 
@@ -218,10 +244,13 @@ def read_attributes(path: Path) -> dict[str, Any]:
         raise CorruptPosteriorError(f"{path} cannot be read: {reason}") from error
     if "drift_schema" not in attrs:
         raise CorruptPosteriorError(f"{path} was not written by drift: python -m drift.fit makes posteriors")
-    if int(attrs["drift_schema"]) > SCHEMA:
+    if not isinstance(attrs["drift_schema"], int) or attrs["drift_schema"] > SCHEMA:
         raise CorruptPosteriorError(
             f"{path} was written by a newer drift (schema {attrs['drift_schema']}; this one reads {SCHEMA})"
         )
+    missing = [name for name in NEEDED if name not in attrs]
+    if missing:
+        raise CorruptPosteriorError(f"{path} lacks the attribute {', '.join(missing)}: {AGAIN}")
     return attrs
 
 

@@ -20,6 +20,7 @@ Codes = NDArray[np.integer]
 Ints = NDArray[np.int64]
 
 GROUP = 8  # rows whose factors are multiplied before the running product is looked at
+LANES = 32  # a segment is padded to a multiple: the widest vector loop that compilers make of it has no remainder
 LARGEST_EXPONENT = 320.0  # of the product of one such group: exp(320) * 1e150 is still a float64
 FULL_PRODUCT = 1e150  # a running product above this is turned into its logarithm
 
@@ -75,21 +76,24 @@ def _gap_terms(rows_of_label, cutpoints, d_cutpoints):
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
-def _segment(level, above, below, none_below, start, stop, factor, slope):
-    """Rows of one outer level and label: (1 + a)(1 + b) and d loglik / d eta, with the sums for the two cutpoints.
+def _segment(level, above, below, none_below, factor, slope):
+    """Rows of one outer level and label, a multiple of `LANES`: factors, slopes, and two sums.
 
-    level: exp(inner) of each row. none_below: 1 for the lowest label, which has no cutpoint below it (b is 0), else 0.
+    level: exp(inner) of each row, 0 in padding. With a = above * level and b = below * level: factor is (1 + a)(1 + b),
+    slope d loglik / d eta = 1 / (1 + b) - none_below - a / (1 + a), of which the two parts are summed. none_below: 1
+    for the lowest label, which has no cutpoint below it (b is 0), else 0.
     """
     sum_above = 0.0
     sum_below = 0.0
-    for r in range(start, stop):
-        a = 1.0 + above * level[r]
-        b = 1.0 + below * level[r]
-        both = a * b
-        inverse = 1.0 / both
-        upper = (a - 1.0) * b * inverse
-        lower = a * inverse - none_below
-        factor[r] = both
+    for r in range(level.size):
+        a = above * level[r]
+        one_a = 1.0 + a
+        one_b = 1.0 + below * level[r]
+        product = one_a * one_b
+        inverse = 1.0 / product
+        upper = a * (one_b * inverse)
+        lower = one_a * inverse - none_below
+        factor[r] = product
         slope[r] = lower - upper
         sum_above += upper
         sum_below += lower
@@ -97,62 +101,101 @@ def _segment(level, above, below, none_below, start, stop, factor, slope):
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _log_product(factor, size, group):
-    """Sum of log(factor[:size]), a logarithm only when the running product is about to leave the floats."""
+def _log_product(factor, size, group, product):
+    """Sum of log(factor[:size]), a logarithm only when the running product is about to leave the floats.
+
+    Returns what was turned into logarithms, and the product that was not.
+    """
     value = 0.0
-    product = 1.0
-    whole = size - size % 8 if group == 8 else 0
-    for r in range(0, whole, 8):
-        low = (factor[r] * factor[r + 1]) * (factor[r + 2] * factor[r + 3])
-        high = (factor[r + 4] * factor[r + 5]) * (factor[r + 6] * factor[r + 7])
-        product *= low * high
-        if product > FULL_PRODUCT:
-            value += np.log(product)
-            product = 1.0
-    for r in range(whole, size):
-        product *= factor[r]
-        if product > FULL_PRODUCT:
-            value += np.log(product)
-            product = 1.0
-    return value + np.log(product)
+    if group == GROUP:
+        for r in range(0, size, GROUP):
+            low = (factor[r] * factor[r + 1]) * (factor[r + 2] * factor[r + 3])
+            high = (factor[r + 4] * factor[r + 5]) * (factor[r + 6] * factor[r + 7])
+            product *= low * high
+            if product > FULL_PRODUCT:
+                value += np.log(product)
+                product = 1.0
+    else:
+        for r in range(size):
+            product *= factor[r]
+            if product > FULL_PRODUCT:
+                value += np.log(product)
+                product = 1.0
+    return value, product
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _padded(n):
+    return (n + LANES - 1) // LANES * LANES
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _most_rows(end):
+    """Rows of the largest outer level, each of its segments padded."""
+    most = 0
+    previous = 0
+    for i in range(end.shape[0]):
+        rows = 0
+        for k in range(end.shape[1]):
+            rows += _padded(end[i, k] - previous)
+            previous = end[i, k]
+        most = max(most, rows)
+    return most
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _fast(outer, inner, cutpoints, end, index, above_lowest, group, d_outer, d_inner, d_cutpoints):
+    """Level by level of `outer`: gather, compute, multiply up, scatter, so that the processor overlaps segments."""
     n_outer, n_labels = end.shape
     exp_inner = np.exp(inner)
     exp_cut = np.exp(-cutpoints)
-    most = end[0, -1]
-    for i in range(1, n_outer):
-        most = max(most, end[i, -1] - end[i - 1, -1])
+    most = _most_rows(end)
     level, factor, slope = np.empty(most), np.empty(most), np.empty(most)  # of one outer level: they stay in cache
     value = (above_lowest * inner).sum()
-    first = 0
+    product = 1.0
+    start = 0
     for i in range(n_outer):
-        size = end[i, -1] - first
-        for r in range(size):
-            level[r] = exp_inner[index[first + r]]
         exp_outer = np.exp(outer[i])
-        start = 0
+        first, last = start, 0
         for k in range(n_labels):
-            stop = end[i, k] - first
-            if stop == start:
-                continue
+            n = end[i, k] - first
+            rows, levels = index[first : first + n], level[last : last + _padded(n)]
+            for r in range(n):
+                levels[r] = exp_inner[rows[r]]
+            for r in range(n, levels.size):
+                levels[r] = 0.0
+            first += n
+            last += _padded(n)
+        first, last = start, 0
+        for k in range(n_labels):
+            n = end[i, k] - first
+            size = _padded(n)
             above = exp_outer * exp_cut[k] if k < n_labels - 1 else 0.0
             below = exp_outer * exp_cut[k - 1] if k > 0 else 0.0
-            up, down = _segment(level, above, below, 1.0 if k == 0 else 0.0, start, stop, factor, slope)
+            none_below = 0.0 if k > 0 else 1.0
+            part = slice(last, last + size)
+            up, down = _segment(level[part], above, below, none_below, factor[part], slope[part])
+            down -= (size - n) * (1.0 - none_below)  # padding: its a and b are 0
             d_outer[i] += down - up
             if k < n_labels - 1:
                 d_cutpoints[k] += up
             if k > 0:
                 d_cutpoints[k - 1] -= down
-                value += (stop - start) * (outer[i] - cutpoints[k - 1])
-            start = stop
-        value -= _log_product(factor, size, group)
-        for r in range(size):
-            d_inner[index[first + r]] += slope[r]
-        first += size
-    return value
+                value += n * (outer[i] - cutpoints[k - 1])
+            first += n
+            last += size
+        logs, product = _log_product(factor, last, group, product)
+        value -= logs
+        first, last = start, 0
+        for k in range(n_labels):
+            n = end[i, k] - first
+            rows, slopes = index[first : first + n], slope[last : last + n]
+            for r in range(n):
+                d_inner[rows[r]] += slopes[r]
+            first += n
+            last += _padded(n)
+        start = first
+    return value - np.log(product)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

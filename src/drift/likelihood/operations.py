@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,9 @@ from pytensor.graph import Apply, Op
 from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_default_op_cache_key
 
 from drift.likelihood import kernel
+
+# PyTensor keeps compiled graphs on disk under a key of their operations: the kernels' own source belongs to it.
+SOURCE = int(hashlib.sha256(Path(kernel.__file__).read_bytes()).hexdigest()[:15], 16)
 
 
 class CumulativeLogit(Op):
@@ -85,14 +90,14 @@ def _cumulative_logit(op: Op, **kwargs: Any) -> Any:
         value, d_outer, d_inner, d_cutpoints = fused(outer, inner, cutpoints, end, index, above)
         return np.asarray(value), d_outer, d_inner, d_cutpoints
 
-    return cumulative_logit
+    return cumulative_logit, SOURCE
 
 
 @register_funcify_default_op_cache_key(ZeroSum)
 def _zero_sum(op: Op, **kwargs: Any) -> Any:
-    return kernel.zero_sum
+    return kernel.zero_sum, SOURCE
 
 
 @register_funcify_default_op_cache_key(ZeroSumAdjoint)
 def _zero_sum_adjoint(op: Op, **kwargs: Any) -> Any:
-    return kernel.zero_sum_adjoint
+    return kernel.zero_sum_adjoint, SOURCE
