@@ -23,21 +23,31 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "benchmark.md"
 INSTEVAL = ROOT.parent / "shared" / "data" / "r_ordinal" / "InstEval.csv"
-DRAWS_TO_TUNE = 2.5  # the same for every peer, so that tuning weighs alike in effective draws a second of sampling
+TUNE = 400  # draws of adaptation in each chain; Bambi, which takes about a second a draw, gets fewer
+DRAWS_TO_TUNE = 2.5  # what every peer's time is put to, so that tuning weighs alike
+TERMS = ("model", "domain", "model:domain", "question", "participant")
+FACTORS = ("model", "domain", "question")
 THIN = {"12": (2, 6), "24": (3, 8), "96": (6, 16), "620": (10, 62)}  # ratings a participant: models x questions
 
 
-def common(posterior: Any, question_domain: Any) -> dict[str, Any]:
-    """What all peers estimate: cutpoint gaps, centred effects of models, questions with domain, participants; sds."""
-    named = {str(name): posterior[name] for name in posterior.data_vars}
-    ours = "cutpoints" in named
-    get = (lambda t: named[f"{t.replace(':', '_')}_effect"].values) if ours else (lambda t: named[f"1|{t}"].values)
-    cut = named["cutpoints" if ours else "threshold"].values
-    grid = get("model:domain").reshape(*cut.shape[:2], get("model").shape[-1], -1)
-    model = get("model") + grid.mean(axis=-1)
-    question = get("question") + get("domain")[..., question_domain]
-    sds = {name: named[f"sd_{name}" if ours else f"1|{name}_sigma"].values for name in ("question", "participant")}
-    centred = {"model": model, "question": question, "participant": get("participant")}
+def common(posterior: Any, domain_of: dict[str, str]) -> dict[str, Any]:
+    """What all peers estimate: cutpoint gaps, centred effects of models, questions with domain, participants; sds.
+
+    domain_of: question -> domain. Levels are matched by name: Bambi sorts them as text.
+    """
+    ours = "cutpoints" in posterior
+    label = "{}_effect" if ours else "1|{}"
+    effect = {term: posterior[label.format(term.replace(":", "_") if ours else term)] for term in TERMS}
+    names = {factor: [str(level) for level in effect[factor][effect[factor].dims[-1]].values] for factor in FACTORS}
+    cut = posterior["cutpoints" if ours else "threshold"].values
+    grid = effect["model:domain"].values.reshape(*cut.shape[:2], len(names["model"]), -1)
+    place = [names["domain"].index(domain_of[question]) for question in names["question"]]
+    centred = {
+        "model": effect["model"].values + grid.mean(axis=-1),
+        "question": effect["question"].values + effect["domain"].values[..., place],
+        "participant": effect["participant"].values,
+    }
+    sds = {name: posterior[f"sd_{name}" if ours else f"1|{name}_sigma"].values for name in ("question", "participant")}
     return {
         "cutpoint gaps": cut[..., 1:] - cut[..., :-1],
         **{name: value - value.mean(axis=-1, keepdims=True) for name, value in centred.items()},
@@ -45,11 +55,11 @@ def common(posterior: Any, question_domain: Any) -> dict[str, Any]:
     }
 
 
-def least_ess(posterior: Any, question_domain: Any) -> float:
+def least_ess(posterior: Any, domain_of: dict[str, str]) -> float:
     """The least bulk effective sample size of what all peers estimate."""
     from arviz_stats.base.array import array_stats
 
-    found = common(posterior, question_domain).values()
+    found = common(posterior, domain_of).values()
     return float(min(array_stats.ess(v, method="bulk", chain_axis=0, draw_axis=1).min() for v in found))
 
 
@@ -59,11 +69,15 @@ def timed(action: Callable[[], Any]) -> tuple[Any, float]:
     return result, time.perf_counter() - start
 
 
-def rates(posterior: Any, seconds: float, question_domain: Any) -> dict[str, float]:
-    ess = least_ess(posterior, question_domain)
-    draws = posterior.sizes["chain"] * posterior.sizes["draw"]
-    steps = posterior.attrs["steps"] / draws
-    return {"draws": draws, "sampling_s": seconds, "ess": ess, "ess_per_s": ess / seconds, "steps_a_draw": steps}
+def rates(posterior: Any, seconds: float, tune: int, ratings: Any) -> dict[str, float]:
+    """Effective draws a second, as if every peer kept `DRAWS_TO_TUNE` draws for each one of tuning."""
+    code, levels = ratings.question_domain, ratings.levels
+    domain_of = {question: levels["domain"][d] for question, d in zip(levels["question"], code, strict=True)}
+    ess, draws = least_ess(posterior, domain_of), posterior.sizes["draw"]
+    alike = seconds * draws * (1.0 + 1.0 / DRAWS_TO_TUNE) / (draws + tune)
+    n = draws * posterior.sizes["chain"]
+    steps = posterior.attrs["steps"] / n
+    return {"draws": n, "sampling_s": seconds, "ess": ess, "ess_per_s": ess / alike, "steps_a_draw": steps}
 
 
 def ours(options: argparse.Namespace) -> dict[str, Any]:
@@ -79,7 +93,7 @@ def ours(options: argparse.Namespace) -> dict[str, Any]:
     for share in (0.6, 0.7, 0.8):
         settings = replace(Settings(), target_accept=share, draws=options.draws)
         posterior, seconds = timed(partial(peers.our_draws, compiled, frame, settings))
-        found[f"target_accept {share}"] = rates(posterior, seconds, ratings.question_domain)
+        found[f"target_accept {share}"] = rates(posterior, seconds, TUNE, ratings)
     return found | found["target_accept 0.8"]
 
 
@@ -90,19 +104,18 @@ def stock(options: argparse.Namespace) -> dict[str, Any]:
     ratings = peers.bundled()
     compiled, compile_s = timed(lambda: nutpie.compile_pymc_model(peers.stock_model(ratings)))
     gradient = peers.stock_gradient(compiled)
-    tune = int(options.draws / DRAWS_TO_TUNE)
-    posterior, seconds = timed(lambda: peers.nutpie_draws(compiled, options.draws, tune, 4))
-    return {"compile_s": compile_s, "gradient_us": gradient, **rates(posterior, seconds, ratings.question_domain)}
+    posterior, seconds = timed(lambda: peers.nutpie_draws(compiled, options.draws, TUNE, 4))
+    return {"compile_s": compile_s, "gradient_us": gradient, **rates(posterior, seconds, TUNE, ratings)}
 
 
 def own_nuts(options: argparse.Namespace) -> dict[str, Any]:
     import benchmark_peers as peers
 
     ratings = peers.bundled()
-    draws = max(50, options.draws // 4)
     model = peers.stock_model(ratings)
-    posterior, seconds = timed(lambda: peers.pymc_draws(model, draws, int(draws / DRAWS_TO_TUNE), 2))
-    return rates(posterior, _sampling(posterior, seconds), ratings.question_domain)
+    posterior, seconds = timed(lambda: peers.pymc_draws(model, options.draws // 2, TUNE, 2))
+    found = rates(posterior, _sampling(posterior, seconds), TUNE, ratings)
+    return {"compile_s": seconds - found["sampling_s"], **found}
 
 
 def bambi(options: argparse.Namespace) -> dict[str, Any]:
@@ -110,9 +123,9 @@ def bambi(options: argparse.Namespace) -> dict[str, Any]:
 
     ratings = peers.bundled()
     model, build_s = timed(lambda: peers.bambi_model(ratings))
-    draws = max(50, options.draws // 8)
-    posterior, seconds = timed(lambda: peers.bambi_draws(model, draws, int(draws / DRAWS_TO_TUNE), 2))
-    found = rates(posterior, _sampling(posterior, seconds), ratings.question_domain)
+    tune = options.draws // 5
+    posterior, seconds = timed(lambda: peers.bambi_draws(model, options.draws // 5, tune, 2))
+    found = rates(posterior, _sampling(posterior, seconds), tune, ratings)
     return {"compile_s": build_s + seconds - found["sampling_s"], **found}
 
 
@@ -140,7 +153,7 @@ def growth(options: argparse.Namespace) -> dict[str, Any]:
             "rows": ratings.n_rows,
             "gradient_us": peers.our_gradient(compiled, frame),
             "stock_gradient_us": peers.stock_gradient(other),
-            **rates(posterior, seconds, ratings.question_domain),
+            **rates(posterior, seconds, TUNE, ratings),
             "memory_mb": _memory_mb(),
         }
     return found
@@ -167,7 +180,7 @@ def centring(options: argparse.Namespace) -> dict[str, Any]:
             compiled = peers.our_model(frame)
             settings = replace(Settings(), draws=options.draws)
             posterior, seconds = timed(partial(peers.our_draws, compiled, frame, settings))
-            found[f"{rows} ratings a participant, {label}"] = rates(posterior, seconds, ratings.question_domain)
+            found[f"{rows} ratings a participant, {label}"] = rates(posterior, seconds, TUNE, ratings)
     return found
 
 
@@ -185,6 +198,7 @@ def commands(options: argparse.Namespace, cache: str) -> dict[str, Any]:
     """Whole commands as processes: cold (no compiled code anywhere), warm, `--help`, InstEval where it is at hand."""
     with tempfile.TemporaryDirectory() as name:
         env = os.environ | {"DRIFT_CACHE": f"{name}/cache", "PYTENSOR_FLAGS": f"base_compiledir={name}/pytensor"}
+        env["NUMBA_CACHE_DIR"] = f"{name}/numba"
         fit = [sys.executable, "-m", "drift.fit", "frontier-ratings", "--model", "ordinal", "--out", f"{name}/out"]
         found = {"fit, cold": _process(fit, env), "fit, warm": _process(fit, env)}
         found["fit --help"] = _process([sys.executable, "-m", "drift.fit", "--help"], env)
@@ -228,7 +242,8 @@ def _process(command: list[str], env: dict[str, str]) -> dict[str, Any]:
 
 
 def _memory_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Peak of this process, and of the largest that it started (PyMC samples in processes of its own)."""
+    return sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
 
 
 def _one(name: str, options: argparse.Namespace) -> None:
