@@ -99,6 +99,10 @@ class DisconnectedDesignError(InputError):
     """Some models share no question and no participant with the others: only priors would compare them."""
 
 
+class CacheFolderError(DriftError):
+    """The folder for compiled code cannot be used."""
+
+
 class PosteriorExistsError(DriftError):
     """A posterior of other inputs has this name already."""
 

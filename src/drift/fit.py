@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--draws",
         type=_at_least(4),
-        help="draws kept in each chain (default: 1000, or 2000 for a posterior of more than 500 effects)",
+        help="draws kept in each chain (default: 1000, or 2000 for fewer than 5,000 rows or more than 500 effects)",
     )
     arguments.add_argument("--tune", type=_at_least(50), help="draws in which each chain adapts (default: 400)")
     arguments.add_argument("--chains", type=_at_least(2), help="number of chains (default: 4)")
@@ -145,7 +145,10 @@ def _settings(data: Ratings | Cells, terms: Sequence[str], options: argparse.Nam
 
     n_effects = sum(math.prod(len(data.levels[factor]) for factor in term.split(":")) for term in ("model", *terms))
     given = {name: getattr(options, name) for name in ("draws", "tune", "chains", "target_accept")}
-    return replace(Settings.suited_to(n_effects), **{name: value for name, value in given.items() if value is not None})
+    return replace(
+        Settings.suited_to(n_effects, data.n_rows),
+        **{name: value for name, value in given.items() if value is not None},
+    )
 
 
 def _prepare(study: Study, card: Card, data: Ratings | Cells, options: argparse.Namespace) -> Job:
@@ -164,6 +167,7 @@ def _prepare(study: Study, card: Card, data: Ratings | Cells, options: argparse.
     own = replace(study, leave_out=tuple(term for term in study.leave_out if term in card.terms))
     used = cells_from_ratings(data) if card.kind == "cells" and not isinstance(data, Cells) else data
     terms = check_design(used, card.terms, own)
+    _check_priors(study, card, terms)
     settings = _settings(used, terms, options)
     inputs = Inputs(
         study=study.name,
@@ -188,6 +192,26 @@ def _prepare(study: Study, card: Card, data: Ratings | Cells, options: argparse.
     refuse_other_inputs(path, inputs, replace=options.replace)
     frame = cells_frame(used, terms) if isinstance(used, Cells) else ratings_frame(used, terms)
     return Job(study, card, used, frame, settings, inputs, path)
+
+
+def _check_priors(study: Study, card: Card, terms: Sequence[str]) -> None:
+    """Refuse priors that the card's builder does not have, and a spread fixed that the target asks about."""
+    from drift.errors import CardFileError
+
+    if not card.priors:  # of a bundled card; `default_priors` imports PyMC, which takes seconds
+        return
+    from drift.models.cards import default_priors
+
+    default_priors(card)
+    asked = {"question": study.target.questions, "participant": study.target.participants, "model:question": "new"}
+    for term in terms:
+        name = f"sd_{term.replace(':', '_')}"
+        if asked.get(term) == "new" and "fixed" in card.priors.get(name, {}):
+            raise CardFileError(
+                f"{card.name}.md",
+                f"[priors] {name} is fixed, so nothing is learned about a new {term.replace(':', ' x ')}",
+                advice="write {half_normal = 1.0}" + ("" if ":" in term else f', or [target] {term}s = "these"'),
+            )
 
 
 def _fit_one(job: Job, *, show_progress: bool) -> xr.DataTree:

@@ -27,17 +27,17 @@ def test_difference_is_treatment_minus_comparator(make_ordinal, weighting):
 def test_effect_size_is_the_latent_difference_over_the_logistic_sd(make_ordinal):
     tree = make_ordinal(leave_out=("model_question",))
     t = read_ordinal(tree)
-    expected = (t.base[:, 0, 1] - t.base[:, 1, 1]) / (np.pi / np.sqrt(3))
+    expected = (t.base[:, 1, 1] - t.base[:, 0, 1]) / (np.pi / np.sqrt(3))
     found = contrast_draws(tree, Target("new", "new"), [IN_DOMAIN])["effect_size"].values.ravel()
     np.testing.assert_allclose(found, expected)  # the question offset is shared by all models
 
 
-def test_better_treatment_has_negative_points_and_positive_effect(make_ordinal):
+def test_better_treatment_is_negative_on_both_scales(make_ordinal):
     tree = make_ordinal(fixed=True)
     better = read_ordinal(tree).base[0].mean(axis=1)
     best, worst = f"model {better.argmax()}", f"model {better.argmin()}"
     found = contrast_draws(tree, Target("these", "these"), [Contrast("x", (best,), (worst,))])
-    assert (found["difference"] < 0).all() and (found["effect_size"] > 0).all()
+    assert (found["difference"] < 0).all() and (found["effect_size"] < 0).all()
 
 
 def test_table_has_rows_probability_and_both_scales(make_ordinal):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from drift.data.cells import cells_from_ratings
-from drift.models.frame import RICH, cells_frame, ratings_frame
+from drift.models.frame import cells_frame, ratings_frame
 
 TERMS = ("domain", "model:domain", "question", "participant")
 N_CELLS = 18  # 3 models x 6 questions; the domain of a question is given
@@ -86,10 +86,19 @@ def test_factors_that_no_term_needs_are_absent(ratings):
     assert len(frame.arrays["end"]) == 1
 
 
-def test_centred_are_the_terms_rich_in_rows(frame):
-    """144 rows: 48 a model and 72 a domain; 24 a model x domain or a question and 18 a participant."""
-    assert 24 < RICH <= 48
-    assert frame.centred == {"model", "domain"}
+@pytest.mark.parametrize("factor", ["model", "domain", "question", "participant"])
+def test_centred_are_the_terms_whose_levels_surely_differ(factor, ratings):
+    """Ratings that follow one factor's level and a coin: that term is centred; a term of pure noise is not."""
+    coin = np.random.default_rng(1).integers(0, 2, size=N_ROWS)
+    level = 3 * ratings.codes[factor] // max(len(ratings.levels[factor]) - 1, 1)
+    centred = ratings_frame(replace(ratings, rating=level + coin), TERMS).centred
+    assert factor in centred
+    assert not ({"model", "participant", "model:domain"} - {factor}) & centred
+
+
+def test_pure_noise_is_sampled_non_centred(ratings):
+    noise = np.random.default_rng(2).integers(0, 5, size=N_ROWS)
+    assert not ratings_frame(replace(ratings, rating=noise), TERMS).centred
 
 
 def test_structure_changes_with_the_number_of_levels(simulated):
@@ -99,7 +108,7 @@ def test_structure_changes_with_the_number_of_levels(simulated):
 
 def test_structure_does_not_change_with_the_ratings(simulated):
     one, other = (ratings_frame(simulated(seed=seed), TERMS).structure() for seed in (1, 2))
-    assert one == other
+    assert one | {"centred": other["centred"]} == other
 
 
 def test_structure_does_not_change_with_the_number_of_rows(ratings):

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import xarray as xr
 
-from drift.conclusions.ratings import CI_KIND, CI_PROB, stored_study
+from drift.conclusions.ratings import CI_KIND, CI_PROB, knows_new_questions, stored_study
 from drift.conclusions.remarks import CERTAIN
 from drift.data.declaration import Study
 from drift.estimands import contrast_draws, contrast_table, deviation
@@ -44,7 +44,7 @@ def _pair(one: xr.DataTree, two: xr.DataTree, study: Study) -> list[str]:
 
 def _interaction(plain: xr.DataTree, rich: xr.DataTree, study: Study) -> list[str]:
     """How much wider each contrast's interval for new questions is with the model x question term."""
-    if not study.contrasts:
+    if not study.contrasts or not all(map(knows_new_questions, (plain, rich))):
         return []
     narrow, wide = (_widths(tree, study) for tree in (plain, rich))
     names = plain.attrs["card"], rich.attrs["card"]

@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from drift.conclusions.remarks import remarks
-from drift.data.declaration import Study, Target
+from drift.data.declaration import TERMS, Study, Target
 from drift.data.study import Population, parse_study
 from drift.estimands import (
     IntervalKind,
@@ -125,7 +125,7 @@ def _equivalence(tree: xr.DataTree, study: Study, draws: xr.DataArray) -> dict[s
     tables = {
         "equivalence": _frame(pairs).assign(margin_pp=declared.margin_pp),
         "joint_equivalence": pd.concat(
-            [_joint(tree, study, populations, chosen) for populations in populations_beside(study.target)]
+            [_joint(tree, study, populations, chosen) for populations in populations_beside(tree, study.target)]
         ),
         "equivalence_curve": _frame(equivalence_curve(draws, CURVE_PP, chosen)[["joint", "joint_mcse"]]),
     }
@@ -135,10 +135,20 @@ def _equivalence(tree: xr.DataTree, study: Study, draws: xr.DataArray) -> dict[s
     return tables
 
 
-def populations_beside(target: Target) -> list[Target]:
-    """The declared target, then the same with the other kind of questions."""
+def populations_beside(tree: xr.DataTree, target: Target) -> list[Target]:
+    """The declared target, then the same with the other kind of questions where the card says something about them."""
     other: Population = "these" if target.questions == "new" else "new"
-    return [target, replace(target, questions=other)]
+    return [target, replace(target, questions=other)] if other == "these" or knows_new_questions(tree) else [target]
+
+
+def knows_new_questions(tree: xr.DataTree) -> bool:
+    """Whether the spread of questions was estimated, not fixed by the card."""
+    return _is_estimated(tree, "question")
+
+
+def _is_estimated(tree: xr.DataTree, factor: str) -> bool:
+    posterior = tree["posterior"].data_vars
+    return f"{factor}_effect" not in posterior or f"sd_{factor}" in posterior
 
 
 def _joint(tree: xr.DataTree, study: Study, target: Target, chosen: list[str]) -> pd.DataFrame:
@@ -165,7 +175,7 @@ def _contrasts(tree: xr.DataTree, study: Study) -> pd.DataFrame:
             _frame(
                 contrast_table(contrast_draws(tree, target, study.contrasts), ci_prob=CI_PROB, ci_kind=CI_KIND)
             ).assign(questions=target.questions, participants=target.participants)
-            for target in populations_beside(study.target)
+            for target in populations_beside(tree, study.target)
         ]
     )
 
@@ -174,8 +184,10 @@ def _effects(tree: xr.DataTree) -> dict[str, pd.DataFrame]:
     """Variance shares, reliability, question difficulty and participant leniency, where the card has them."""
     posterior = tree["posterior"].data_vars
     tables = {}
-    if "cutpoints" in posterior:
-        tables["variance_shares"] = _scales(variance_shares, tree)
+    if "cutpoints" in posterior and _is_estimated(tree, "question") and _is_estimated(tree, "participant"):
+        shares = _scales(variance_shares, tree)
+        absent = {*TERMS} - {*json.loads(tree.attrs["terms"])}
+        tables["variance_shares"] = shares[~shares["term"].isin(absent)]
         tables["icc"] = _scales(icc, tree)
     if "question" in tree["constant_data"].coords:
         difficulty = summarise(question_difficulty(tree), ci_prob=CI_PROB, ci_kind=CI_KIND, diagnostics=False)

@@ -37,8 +37,10 @@ def _refusals(tree: xr.DataTree, study: Study) -> str:
         return ""
     declared = "as declared" if tree.attrs["beside"] == "false" else "which is not the declared coding"
     if tree.attrs["refusals"] == "lowest":
-        return f"Refusals: {int(tree['constant_data']['refused'].sum())} counted as the lowest label, {declared}."
-    return f"Refusals: {tree['constant_data'].attrs['dropped_refused']} left out, {declared}."
+        count, coded = int(tree["constant_data"]["refused"].sum()), "counted as the lowest label"
+    else:
+        count, coded = int(tree["constant_data"].attrs["dropped_refused"]), "left out"
+    return f"Refusals: {count} {coded}, {declared}." if count else ""
 
 
 def _interaction(tree: xr.DataTree, study: Study) -> str:

@@ -13,6 +13,7 @@ from drift.conclusions.ratings import CI_PROB, Conclusions
 WIDTH = 110
 MOST_PAIRS = 20  # that are listed; every pair is in --json and --csv
 MOST_RANKS = 15  # models beyond which a table of every rank is too wide to read
+ROUNDING = 1e-9  # below it a number is the arithmetic's rounding
 UNIT = "percent; 0 = always the best label, 100 = always the worst"
 PP = "percentage points of deviation; negative = the first has the lower deviation"
 DECISIONS = ("undecided", "equivalent", "different")  # those that a reader must look at come first
@@ -42,7 +43,7 @@ def _head(found: Conclusions) -> str:
 
 def _withheld(found: Conclusions) -> str:
     failed = [check for check in found.checks if not check["passed"]]
-    lines = [f"  {c['name']} = {c['value']:.4g} at {c['at']} (limit {c['limit']}): {c['advice']}" for c in failed]
+    lines = [bullet(f"{c['name']} = {c['value']:.4g} at {c['at']} (limit {c['limit']}): {c['advice']}") for c in failed]
     return "\n".join(["No conclusion is drawn: convergence checks failed.", *lines])
 
 
@@ -82,7 +83,7 @@ def _share(value: float) -> str:
 
 def _error(value: float) -> str:
     """A Monte Carlo standard error, to one digit."""
-    return np.format_float_positional(value, precision=1, fractional=False, trim="-") if value else "0"
+    return np.format_float_positional(value, precision=1, fractional=False, trim="-") if value > ROUNDING else "0"
 
 
 def _columns(table: pd.DataFrame, **columns: tuple[str, Callable[[float], str] | None]) -> pd.DataFrame:

@@ -10,8 +10,17 @@ from numpy.typing import NDArray
 
 from drift.data.declaration import Study
 from drift.data.levels import Codes, Levels, factor_variables, factors_from, level_coords, question_domains
-from drift.data.ratings import EMPTY, Ratings
-from drift.data.rows import Bad, Rows, check_named_levels, check_question_domains, coded_factors, empty_names, read_rows
+from drift.data.ratings import Ratings
+from drift.data.rows import (
+    MISSING,
+    Bad,
+    Rows,
+    check_named_levels,
+    check_question_domains,
+    coded_factors,
+    empty_names,
+    read_rows,
+)
 from drift.errors import DuplicateRatingsError, Row, UnusableRowsError
 from drift.scale import FloatArray, IntArray, Scale
 
@@ -93,7 +102,7 @@ class Cells:
 def read_cells(study: Study) -> Cells:
     """A published table of cell means, validated. Raises one `InputError` that lists every bad row."""
     rows = read_rows(study)
-    empty = np.isin(rows.values["deviation"].astype(str), EMPTY)
+    empty = np.isin(rows.values["deviation"].astype(str), MISSING)
     deviation = pd.to_numeric(pd.Series(rows.values["deviation"], dtype=object), errors="coerce").to_numpy(np.float64)
     unusable = ~((deviation >= 0) & (deviation <= 100)) & ~(empty & (study.missing == "drop"))
     bad: list[Bad] = [
@@ -143,7 +152,7 @@ def cells_from_ratings(ratings: Ratings) -> Cells:
 
 
 def _deviation_text(text: str) -> str:
-    if text in EMPTY:
+    if text in MISSING:
         return 'deviation is empty (declare missing = "drop" in the study file to fit without it)'
     return f"deviation {text!r} is no percentage from 0 to 100 (a point for decimals, no percent sign)"
 

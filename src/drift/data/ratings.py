@@ -12,16 +12,24 @@ from numpy.typing import NDArray
 
 from drift.data.declaration import Study
 from drift.data.levels import Codes, Levels, factor_variables, factors_from, level_coords, question_domains
-from drift.data.rows import Bad, Rows, check_named_levels, check_question_domains, coded_factors, empty_names, read_rows
+from drift.data.rows import (
+    MISSING,
+    Bad,
+    Rows,
+    check_named_levels,
+    check_question_domains,
+    coded_factors,
+    empty_names,
+    read_rows,
+)
 from drift.data.tables import TextArray
 from drift.errors import DuplicateRatingsError, Row, UnusableRowsError
 from drift.scale import OFF_SCALE, IntArray, Scale
 
 BoolArray = NDArray[np.bool_]
 
-EMPTY = ("", "NA", "NaN", "nan", "<NA>", "null", "NULL")  # what R, pandas and databases write for no value
 TRUE = ("1", "1.0", "true", "t", "yes", "y")
-FALSE = ("0", "0.0", "false", "f", "no", "n", *(text.lower() for text in EMPTY))
+FALSE = ("0", "0.0", "false", "f", "no", "n", *(text.lower() for text in MISSING))
 MOST_LABELS_SHOWN = 12
 
 
@@ -138,7 +146,7 @@ def _refused(rows: Rows, study: Study) -> tuple[BoolArray, list[Bad]]:
 
 def _empty(rating: TextArray, scale: Scale) -> BoolArray:
     """Cells with no rating. A label that reads like a missing value is a label."""
-    return np.isin(rating.astype(str), [text for text in EMPTY if text not in scale.labels])
+    return np.isin(rating.astype(str), [text for text in MISSING if text not in scale.labels])
 
 
 def _off_scale(rows: Rows, study: Study, code: IntArray, refused: BoolArray, empty: BoolArray) -> list[Bad]:
@@ -148,7 +156,7 @@ def _off_scale(rows: Rows, study: Study, code: IntArray, refused: BoolArray, emp
 
 
 def _off_scale_text(text: str, scale: str) -> str:
-    if text in EMPTY:
+    if text in MISSING:
         return 'rating is empty (declare missing = "drop" in the study file to fit without it)'
     if re.fullmatch(r"[+-]?\d+,\d+", text):
         return f"rating {text!r} has a decimal comma: write {text.replace(',', '.')}"

@@ -17,6 +17,8 @@ MOST_SHOWN = 20  # values of a column that a message shows
 
 Bad = tuple[int, str]  # (index of a row, what is wrong with it)
 
+MISSING = ("", "NA", "NaN", "nan", "<NA>", "null", "NULL")  # what R, pandas and databases write for no value
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -66,8 +68,12 @@ def read_rows(study: Study) -> Rows:
 
 
 def empty_names(rows: Rows, roles: Iterable[str]) -> list[Bad]:
-    """Rows whose participant, question, model or domain is empty."""
-    return [(int(place), f"{role} is empty") for role in roles for place in np.flatnonzero(rows.values[role] == "")]
+    """Rows whose participant, question, model or domain is empty, or says that it is not known."""
+    return [
+        (int(place), f"{role} is {rows.values[role][place] or 'empty'}: a row needs one to be used")
+        for role in roles
+        for place in np.flatnonzero(np.isin(rows.values[role].astype(str), MISSING))
+    ]
 
 
 def coded_factors(rows: Rows, study: Study) -> tuple[Codes, Levels]:

@@ -96,7 +96,7 @@ def _study(top: Section, text: str, path: Path) -> Study:
         path=path,
         text=text,
         digest=hashlib.sha256(text.encode()).hexdigest(),
-        seed=top.whole("seed", example=20260724),
+        seed=_seed(top),
         data=path.parent / data,
         kind=kind,
         models=_models(top),
@@ -109,7 +109,7 @@ def _study(top: Section, text: str, path: Path) -> Study:
         target=target,
         tiers=_tiers(top.table("tiers")),
         equivalence=_equivalence(top),
-        contrasts=tuple(_contrast(section) for section in top.tables("contrasts")),
+        contrasts=_contrasts(top),
         refusals=_refusals(top, columns),
         leave_out=_leave_out(design),
         participants_are=_participants_are(design),
@@ -117,6 +117,13 @@ def _study(top: Section, text: str, path: Path) -> Study:
         disconnected=design.choice("disconnected", ("refuse", "exchangeable"), "refuse"),
         raters=_raters(top),
     )
+
+
+def _seed(top: Section) -> int:
+    seed = top.whole("seed", example=20260724)
+    if seed >= 2**63:
+        top.note("seed is larger than a sampler takes: write a whole number below 2**63")
+    return seed
 
 
 def _data(top: Section) -> tuple[Kind, str]:
@@ -253,6 +260,14 @@ def _equivalence(top: Section) -> Equivalence | None:
     return Equivalence(margin_pp=margin or 0.0, sensitivity_pp=others, set=models)
 
 
+def _contrasts(top: Section) -> tuple[Contrast, ...]:
+    found = tuple(_contrast(section) for section in top.tables("contrasts"))
+    names = [contrast.name for contrast in found]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        top.note(f"two [[contrasts]] are called {name!r}: give each a name of its own")
+    return found
+
+
 def _contrast(section: Section) -> Contrast:
     section.only(("name", "treatment", "comparator", "domain"))
     sides: dict[Literal["treatment", "comparator"], tuple[str, ...]] = {
@@ -278,6 +293,11 @@ def _refusals(top: Section, columns: Columns) -> Refusals | None:
         return None
     if coding is None:
         section.note('[refusals] coding is missing: write coding = "lowest" or "missing"')
+    labels = top.values.get("scale", {})
+    scale = labels.get("labels", []) if isinstance(labels, dict) else []
+    for value in values:
+        if isinstance(scale, list) and value in map(str, scale):
+            section.note(f"[refusals] values has {value!r}, which is a label of the scale")
     return Refusals(coding or "lowest", values)
 
 

@@ -181,10 +181,12 @@ def _from_xlsx(content: bytes, path: Path, sheet: str | None) -> Table:
         if sum(part.file_size for part in zipfile.ZipFile(io.BytesIO(content)).infolist()) > MOST_BYTES:
             raise UnreadableFileError(path.name, f"larger than {MOST_BYTES} bytes once decompressed")
         book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-    except (zipfile.BadZipFile, KeyError) as error:
+        rows = book[_sheet_name(book.sheetnames, sheet, path)].iter_rows(values_only=True)
+        texts = [(place, [_cell_text(value) for value in row]) for place, row in enumerate(rows, 1)]
+    except UnreadableFileError:
+        raise
+    except Exception as error:  # openpyxl raises another type for each kind of damage
         raise UnreadableFileError(path.name, f"damaged xlsx file: {error}") from error
-    rows = book[_sheet_name(book.sheetnames, sheet, path)].iter_rows(values_only=True)
-    texts = [(place, [_cell_text(value) for value in row]) for place, row in enumerate(rows, 1)]
     return _table(_squared([(place, row) for place, row in texts if any(row)]), content, path, "row")
 
 

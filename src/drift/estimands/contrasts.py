@@ -21,8 +21,8 @@ def contrast_draws(tree: xr.DataTree, target: Target, contrasts: Sequence[Contra
     """Draws of every contrast, dims (chain, draw, contrast), with coordinate `n_rows` (rows of the models in it).
 
     `difference`: mean deviation of the treatment models minus that of the comparator models, percentage points;
-    negative when the treatment is better. `effect_size` (ordinal cards only): the same difference of the linear
-    predictor divided by the residual sd pi / sqrt(3); *positive* when the treatment is rated better.
+    negative when the treatment is better. `effect_size` (ordinal cards only): the same on the latent scale, the
+    comparator's linear predictor minus the treatment's over the residual sd pi / sqrt(3): of the same sign.
     A contrast with a domain is taken within it, one without is weighted over domains as `target` says.
     Raises `UnknownLevelError` naming every model or domain that the posterior does not have.
     """
@@ -34,7 +34,7 @@ def contrast_draws(tree: xr.DataTree, target: Target, contrasts: Sequence[Contra
     values = draws.values.reshape(-1, len(design.models), len(design.domains))
     found = {"difference": _applied(weights, values)}
     if is_ordinal(tree):
-        found["effect_size"] = _applied(weights, latent_means(read_ordinal(tree), target)) / LOGISTIC_SD
+        found["effect_size"] = -_applied(weights, latent_means(read_ordinal(tree), target)) / LOGISTIC_SD
     return _labelled(tree, draws, found, contrasts, weights)
 
 

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from drift.errors import CacheFolderError
+
 if TYPE_CHECKING:
     import pymc as pm
 
@@ -102,7 +104,13 @@ def compile_model(build: Callable[[], pm.Model], key: str) -> Compiled:
         except Exception:  # whatever JSON, pickle and numba raise on a damaged or incomplete entry: it is made anew
             pass
     _forget(key)
-    return _compile(key, build())
+    try:
+        return _compile(key, build())
+    except OSError as error:
+        raise CacheFolderError(
+            f"compiled code cannot be kept in {cache_folder()} ({error.strerror}): name a folder that can be written "
+            "to with the environment variable DRIFT_CACHE"
+        ) from error
 
 
 def _forget(key: str) -> None:

@@ -26,7 +26,7 @@ STATISTICS = ("diverging", "energy", "logp", "n_steps", "step_size", "depth")  #
 OBSERVED = ("rating", "deviation")
 VERSIONS = ("drift", "pymc", "pytensor", "nutpie", "arviz", "numba", "numpy", "xarray")
 TEXTS = ("study_toml", "card_text")  # in the NetCDF file only
-LISTS = ("terms", "left_out", "settings", "checks", "versions")  # JSON within an attribute
+LISTS = ("terms", "left_out", "settings", "checks", "versions", "variables")  # JSON within an attribute
 FLAGS = ("simulated", "beside", "checks_passed")  # "true" or "false": NetCDF has no booleans
 DIGESTS = ("study_digest", "data_digest", "card_digest", "inputs_digest")
 NEEDED = ("study", "card", "seed", "refusals", "created", *DIGESTS, *LISTS, *FLAGS, *TEXTS)
@@ -91,7 +91,7 @@ def assemble(draws: xr.DataTree, data: xr.Dataset, inputs: Inputs, checks: list[
         "constant_data": data.drop_vars(observed),
     }
     tree = xr.DataTree.from_dict(groups)
-    tree.attrs = _attributes(inputs, checks)
+    tree.attrs = _attributes(inputs, checks) | {"variables": json.dumps(sorted(map(str, posterior.data_vars)))}
     return tree
 
 
@@ -110,7 +110,7 @@ def _attributes(inputs: Inputs, checks: list[dict[str, Any]]) -> dict[str, Any]:
         "seed": inputs.seed,
         "settings": json.dumps(dict(inputs.settings)),
         "checks": json.dumps(checks),
-        "checks_passed": str(all(check["passed"] for check in checks)).lower(),
+        "checks_passed": str(_all_passed(checks)).lower(),
         "data_source": inputs.data_source,
         "study_digest": inputs.study_digest,
         "data_digest": inputs.data_digest,
@@ -123,6 +123,11 @@ def _attributes(inputs: Inputs, checks: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _all_passed(checks: list[dict[str, Any]]) -> bool:
+    """Checks that were not made have not passed."""
+    return bool(checks) and all(check["passed"] for check in checks)
+
+
 def refuse_other_inputs(path: Path, inputs: Inputs, *, replace: bool) -> None:
     """Raise `PosteriorExistsError` where the file is there and holds the posterior of other inputs."""
     if replace or not path.exists():
@@ -133,7 +138,7 @@ def refuse_other_inputs(path: Path, inputs: Inputs, *, replace: bool) -> None:
         raise PosteriorExistsError(
             f"{path} is in the way and is no readable posterior: remove it, or pass --replace"
         ) from error
-    if there["inputs_digest"] == inputs.digest:
+    if there["inputs_digest"] == inputs.digest or there["checks_passed"] == "false":  # nothing was concluded from it
         return
     mine = _attributes(inputs, [])
     names = {
@@ -229,7 +234,23 @@ def read_posterior(path: Path) -> xr.DataTree:
     missing = [group for group in GROUPS if group not in loaded.children]
     if missing:
         raise CorruptPosteriorError(f"{path} lacks the group {', '.join(missing)}: {AGAIN}")
+    _check_whole(loaded, path)
     return loaded
+
+
+def _check_whole(tree: xr.DataTree, path: Path) -> None:
+    """Raise `CorruptPosteriorError` where the file is not as it was written: draws, study or checks."""
+    try:
+        lists = {name: json.loads(tree.attrs[name]) for name in LISTS}
+    except ValueError as error:
+        raise CorruptPosteriorError(f"{path} is damaged (its attributes are no JSON): {AGAIN}") from error
+    lost = [name for name in lists["variables"] if name not in tree["posterior"].data_vars]
+    if lost:
+        raise CorruptPosteriorError(f"{path} has lost the draws of {', '.join(lost)}: {AGAIN}")
+    if hashlib.sha256(tree.attrs["study_toml"].encode()).hexdigest() != tree.attrs["study_digest"]:
+        raise CorruptPosteriorError(f"the study in {path} was changed after the fit: {AGAIN}")
+    if _all_passed(lists["checks"]) != (tree.attrs["checks_passed"] == "true"):
+        raise CorruptPosteriorError(f"the checks in {path} were changed after the fit: {AGAIN}")
 
 
 def read_attributes(path: Path) -> dict[str, Any]:

@@ -67,7 +67,11 @@ def read_card(name: str, study_folder: Path | None = None) -> Card:
         near = get_close_matches(name, known, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise CardFileError(name, f"no such model card{hint}; there are {', '.join(known)}")
-    return parse_card(path.read_text(encoding="utf-8"), name)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CardFileError(path.name, f"not UTF-8 text (byte {error.start}): save it as UTF-8") from error
+    return parse_card(text, name)
 
 
 def parse_card(text: str, name: str) -> Card:

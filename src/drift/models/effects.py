@@ -48,7 +48,7 @@ def effect(frame: Frame, *factors: str, sd: Spread) -> Any:
 def levels(frame: Frame, *factors: str, sd: Spread) -> TensorVariable:
     """The effect itself, one value a level: sums to zero over every factor, for questions within each domain.
 
-    Centred (scale in the prior) where levels are rich in rows, non-centred (scale outside) where they are thin: the
+    Centred (scale in the prior) where the levels surely differ, non-centred (scale outside) where they may not: the
     same law, another geometry.
     """
     name, term = "_".join(factors), ":".join(factors)

@@ -1,5 +1,6 @@
 """What a model is built on: level names, index arrays and groupings, as plain arrays."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +15,7 @@ from drift.likelihood.kernel import layout
 
 Array = NDArray[Any]
 
-RICH = 40  # rows a level from which a centred effect mixes better than a non-centred one (docs/benchmark.md)
+CLEAR = 5.0  # F ratio from which the levels of a term with many degrees of freedom surely differ
 RELIABLE = 0.8  # share of a model's variance over questions that is no sampling error, from which centring pays
 
 
@@ -23,9 +24,9 @@ class Frame:
     """The data of one model.
 
     terms: names of the terms in the linear predictor. coords: level names by dimension. arrays: index arrays,
-    groupings and observations, by the name under which the model declares them. centred: terms whose levels are
-    rich enough in rows to be sampled in a centred form. outer: which of cell and participant has fewer levels: the
-    likelihood's outer loop.
+    groupings and observations, by the name under which the model declares them. centred: terms whose levels
+    differ so clearly that they are sampled in a centred form. outer: which of cell and participant has fewer levels,
+    the likelihood's outer loop.
     """
 
     terms: tuple[str, ...]
@@ -74,7 +75,7 @@ def ratings_frame(ratings: Ratings, terms: Sequence[str]) -> Frame:
     coords["cutpoint"] = np.array(
         [f"{a}|{b}" for a, b in zip(ratings.scale.labels, ratings.scale.labels[1:], strict=False)]
     )
-    return Frame(tuple(terms), coords, arrays, _rich(ratings, terms), outer)
+    return Frame(tuple(terms), coords, arrays, _well_known(ratings, terms), outer)
 
 
 def cells_frame(cells: Cells, terms: Sequence[str]) -> Frame:
@@ -127,9 +128,34 @@ def centring(ratings: Ratings) -> Array:
     return (error < (1.0 - RELIABLE) * between).to_numpy(np.float64)
 
 
-def _rich(ratings: Ratings, terms: Sequence[str]) -> frozenset[str]:
-    """Terms with at least `RICH` rows a level on average."""
-    levels = {
-        term: int(np.prod([len(ratings.levels[factor]) for factor in term.split(":")])) for term in (*terms, "model")
-    }
-    return frozenset(term for term, count in levels.items() if ratings.n_rows >= RICH * count)
+def _well_known(ratings: Ratings, terms: Sequence[str]) -> frozenset[str]:
+    """Terms whose levels differ so clearly that their spread cannot be near 0: those are sampled centred.
+
+    Clearly: the F ratio of a term's levels, the other factors' means taken out, is above `CLEAR` + 20 / degrees of
+    freedom. Where the spread may be near 0, a centred effect makes a funnel. As `centring`, it touches no posterior.
+    """
+    deviation = ratings.scale.deviation(ratings.rating)
+    factors = [factor for factor in ("participant", "model", "question") if _used(factor, terms)]
+    noise = _swept(ratings, deviation, factors).var()
+    found = []
+    for term in ("model", *(term for term in terms if term != "model:question")):
+        own = term.split(":")
+        others = [factor for factor in (*factors, "domain") if _used(factor, terms) and factor not in own]
+        nested = [factor for factor in others if not ("domain" in own and factor == "question")]
+        rest = _swept(ratings, deviation, [*nested, *(own if len(own) > 1 else [])])
+        code = np.ravel_multi_index([ratings.codes[f] for f in own], [len(ratings.levels[f]) for f in own])
+        count = np.bincount(code)
+        mean = np.bincount(code, weights=rest) / np.maximum(count, 1)
+        freedom = max(math.prod(len(ratings.levels[factor]) - 1 for factor in own), 1)
+        if (count * mean**2).sum() / freedom > (CLEAR + 20.0 / freedom) * max(noise, 1e-9):
+            found.append(term)
+    return frozenset(found)
+
+
+def _swept(ratings: Ratings, value: Array, factors: Sequence[str]) -> Array:
+    """(rows,) values less the means of every factor's levels; three sweeps, exact where the design is balanced."""
+    rest = value - value.mean()
+    for factor in [*factors] * 3:
+        code = ratings.codes[factor]
+        rest = rest - (np.bincount(code, weights=rest) / np.maximum(np.bincount(code), 1))[code]
+    return rest
