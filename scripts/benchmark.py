@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -255,15 +256,20 @@ def _one(name: str, options: argparse.Namespace) -> None:
 
 
 def _peer(name: str, options: argparse.Namespace, env: dict[str, str]) -> dict[str, Any]:
+    """One peer in a process group of its own, so that a peer that takes too long ends with all that it started."""
     flags = ["--one", name, "--draws", str(options.draws), *(["--quick"] if options.quick else [])]
     command = [sys.executable, str(Path(__file__)), *flags]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
     try:
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=options.limit, check=False)
+        out, err = process.communicate(timeout=options.limit)
     except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
         return {"unfinished": f"not finished in {options.limit} s"}
-    if done.returncode:
-        return {"unfinished": f"failed: {done.stderr.strip().splitlines()[-1]}"}
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    if process.returncode:
+        return {"unfinished": f"failed: {err.strip().splitlines()[-1]}"}
+    return dict(json.loads(out.splitlines()[-1]))
 
 
 def machine() -> dict[str, str]:
