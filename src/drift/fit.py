@@ -98,9 +98,25 @@ def fit(options: argparse.Namespace) -> int:
 
     study = read_study(find_study(options.study))
     cards = read_cards(study, options.model)
-    jobs = [_prepare(coded, card, read_data(coded), options) for coded in codings(study) for card in cards]
+    declared, *beside = codings(study)
+    data = read_data(declared)
+    jobs = [_prepare(declared, card, data, options) for card in cards]
+    for other in beside:
+        jobs += _beside(other, cards, options)
     trees = [_fit_one(job, show_progress=not options.quiet and sys.stderr.isatty()) for job in jobs]
     return show(trees, as_json=options.json)
+
+
+def _beside(other: Study, cards: Sequence[Card], options: argparse.Namespace) -> list[Job]:
+    """The same cards with refusals coded the other way; where that cannot be fitted, it is said and left at that."""
+    from drift.errors import InputError
+
+    try:
+        data = read_data(other)
+        return [_prepare(other, card, data, options) for card in cards]
+    except InputError as error:
+        say(f"refusals coded the other way cannot be fitted beside: {error}")
+        return []
 
 
 def read_cards(study: Study, names: Sequence[str] | None) -> list[Card]:
@@ -156,13 +172,17 @@ def _prepare(study: Study, card: Card, data: Ratings | Cells, options: argparse.
     from drift.data.cells import Cells, cells_from_ratings
     from drift.data.design import check_design
     from drift.data.study import parse_study
-    from drift.errors import StudyFileError
+    from drift.errors import StudyFileError, UnidentifiedTermError
     from drift.inference.store import Inputs, posterior_path, refuse_other_inputs, refuse_unwritable
     from drift.models.frame import cells_frame, ratings_frame
 
     if card.kind == "ratings" and isinstance(data, Cells):
         raise StudyFileError(
             study.path.name, f"card {card.name} needs ratings, and this study has cell means: use cell-means"
+        )
+    if card.kind == "cells" and "question" not in data.levels:
+        raise UnidentifiedTermError(
+            data.source, f"card {card.name} needs a question column: a cell is a model x question"
         )
     own = replace(study, leave_out=tuple(term for term in study.leave_out if term in card.terms))
     used = cells_from_ratings(data) if card.kind == "cells" and not isinstance(data, Cells) else data

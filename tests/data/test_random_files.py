@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from drift.data.levels import coded
 from drift.data.ratings import read_ratings
+from drift.data.rows import MISSING
 from drift.data.study import parse_study
 from drift.errors import UnusableRowsError
 from drift.scale import Scale
@@ -78,7 +79,8 @@ def test_a_file_is_read_back_by_line_or_refused_by_line(
         stream.write(end * blanks)
         begins.append(physical_lines(stream.getvalue()) + 1)
         writer.writerow([question, model, rating])
-    good = [code_twin(tuple("12345"), rating) for _, _, rating, _ in rows]
+    named = [not {question, model} & {*MISSING} for question, model, _, _ in rows]
+    good = [code_twin(tuple("12345"), row[2]) if whole else -1 for row, whole in zip(rows, named, strict=True)]
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "r.csv").write_text(stream.getvalue(), encoding="utf-8", newline="")
         study = parse_study(DECLARED, Path(folder) / "s.toml")

@@ -77,10 +77,24 @@ def test_an_unknown_card_names_its_nearest():
         read_card("ordinall")
 
 
-def test_a_card_of_the_study_comes_first(tmp_path):
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "ordinal.md").write_text('+++\nbuilder = "ordinal"\n[priors]\nlabel = 2.0\n+++\n')
-    assert read_card("ordinal", tmp_path).priors == {"label": 2.0}
+@pytest.fixture
+def own_card(tmp_path):
+    def write(name):
+        (tmp_path / "models").mkdir()
+        text = '+++\nbuilder = "ordinal"\n[priors]\nlabel = 2.0\n+++\n'
+        (tmp_path / "models" / f"{name}.md").write_text(text, encoding="utf-8")
+        return tmp_path
+
+    return write
+
+
+def test_a_study_may_bring_a_card_of_its_own(own_card):
+    assert read_card("mine", own_card("mine")).priors == {"label": 2.0}
+
+
+def test_a_bundled_name_stands_for_the_bundled_model(own_card):
+    with pytest.raises(CardFileError, match="name of a bundled card"):
+        read_card("ordinal", own_card("ordinal"))
 
 
 def test_digest_is_of_the_header_alone(card_text):

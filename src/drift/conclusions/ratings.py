@@ -70,7 +70,7 @@ def conclude(tree: xr.DataTree) -> Conclusions:
     """The conclusions of a stored posterior: for the declared target, and where it matters for the others beside it."""
     study = stored_study(tree)
     checks = tuple(json.loads(tree.attrs["checks"]))
-    good = all(check["passed"] for check in checks)
+    good = tree.attrs["checks_passed"] == "true"
     tables = _tables(tree, study) if good else {}
     return Conclusions(
         study=study.name,
@@ -88,7 +88,7 @@ def conclude(tree: xr.DataTree) -> Conclusions:
 
 def stored_study(tree: xr.DataTree) -> Study:
     """The declaration that the posterior was made under, from the file itself."""
-    return parse_study(tree.attrs["study_toml"], Path(f"{tree.attrs['study']}.toml"))
+    return replace(parse_study(tree.attrs["study_toml"], Path("study.toml")), name=tree.attrs["study"])
 
 
 def _tables(tree: xr.DataTree, study: Study) -> dict[str, pd.DataFrame]:
@@ -216,5 +216,6 @@ def _scales(estimand: object, tree: xr.DataTree) -> pd.DataFrame:
 
 
 def _frame(table: xr.Dataset) -> pd.DataFrame:
-    """A dataset of summaries as one row for each combination of its labels."""
-    return table.to_dataframe().reset_index() if table.dims else pd.DataFrame([{k: v.item() for k, v in table.items()}])
+    """A dataset of summaries as one row for each combination of its labels, with what its intervals are."""
+    rows = table.to_dataframe().reset_index() if table.dims else pd.DataFrame([{k: v.item() for k, v in table.items()}])
+    return rows.assign(**{name: table.attrs[name] for name in ("ci_prob", "ci_kind") if name in table.attrs})

@@ -19,7 +19,9 @@ def remarks(tree: xr.DataTree, study: Study, tables: Mapping[str, pd.DataFrame])
     """Remarks on one posterior."""
     found = (
         _left_out(tree),
+        _missing(tree),
         _refusals(tree, study),
+        _held_fixed(tree, study),
         _interaction(tree, study),
         _weighting(tree, study),
         _straddling(tables),
@@ -30,6 +32,24 @@ def remarks(tree: xr.DataTree, study: Study, tables: Mapping[str, pd.DataFrame])
 def _left_out(tree: xr.DataTree) -> str:
     terms = json.loads(tree.attrs["left_out"])
     return f"Left out by declaration: {', '.join(terms)}." if terms else ""
+
+
+def _missing(tree: xr.DataTree) -> str:
+    count = int(tree["constant_data"].attrs.get("dropped_missing", 0))
+    return f"Missing: {count} rows without a rating are left out, as declared." if count else ""
+
+
+def _held_fixed(tree: xr.DataTree, study: Study) -> str:
+    """A target of new participants or questions, of a card that says nothing about how they differ."""
+    terms = json.loads(tree.attrs["terms"])
+    new = {"participant": study.target.participants == "new", "question": study.target.questions == "new"}
+    without = [factor for factor, wanted in new.items() if wanted and factor not in terms]
+    if not without:
+        return ""
+    return (
+        f"The target is new {' and new '.join(f'{factor}s' for factor in without)}, and this fit has no "
+        f"{' and no '.join(without)} term: its intervals do not include how others would differ."
+    )
 
 
 def _refusals(tree: xr.DataTree, study: Study) -> str:

@@ -83,6 +83,8 @@ def simulate(
     cells = published_cells()
     names = _models(cells, n_models, models)
     _check_sizes(mode, effects, n_participants, n_questions, len(names), cells)
+    if interaction_sd and effects != "normal":
+        raise InputError("simulate", "an interaction sd needs normal effects", advice='use effects "normal"')
     rng = np.random.default_rng(seed)
     if mode == "R":
         return _exact(recipe(cells), rng)

@@ -23,7 +23,7 @@ from drift.data.declaration import (
 )
 from drift.data.sections import Section, number
 from drift.errors import StudyFileError, StudyNotFoundError
-from drift.scale import Scale, scale_problems
+from drift.scale import Scale, scale_problems, value_key
 
 __all__ = [
     "Columns",
@@ -91,7 +91,7 @@ def _study(top: Section, text: str, path: Path) -> Study:
     design = top.table("design")
     design.only(("leave_out", "participants_are", "repeats", "disconnected"))
     return Study(
-        name=path.parent.name if path.name == "study.toml" else path.stem,
+        name=path.resolve().parent.name if path.name == "study.toml" else path.stem,
         title=top.text("title"),
         path=path,
         text=text,
@@ -293,10 +293,11 @@ def _refusals(top: Section, columns: Columns) -> Refusals | None:
         return None
     if coding is None:
         section.note('[refusals] coding is missing: write coding = "lowest" or "missing"')
-    labels = top.values.get("scale", {})
-    scale = labels.get("labels", []) if isinstance(labels, dict) else []
+    scale = top.values.get("scale", {})
+    labels = scale.get("labels", []) if isinstance(scale, dict) else []
+    known = {value_key(str(label)) for label in labels} if isinstance(labels, list) else set()
     for value in values:
-        if isinstance(scale, list) and value in map(str, scale):
+        if value_key(value) in known:
             section.note(f"[refusals] values has {value!r}, which is a label of the scale")
     return Refusals(coding or "lowest", values)
 

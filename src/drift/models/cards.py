@@ -67,6 +67,11 @@ def read_card(name: str, study_folder: Path | None = None) -> Card:
         near = get_close_matches(name, known, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise CardFileError(name, f"no such model card{hint}; there are {', '.join(known)}")
+    bundled = card_folder() / path.name
+    if bundled.is_file() and bundled.read_bytes() != path.read_bytes():
+        raise CardFileError(
+            path.name, "is the name of a bundled card, and one name stands for one model: call yours otherwise"
+        )
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
