@@ -72,7 +72,9 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--tune", type=_at_least(50), help="draws in which each chain adapts (default: 400)")
     arguments.add_argument("--chains", type=_at_least(2), help="number of chains (default: 4)")
     arguments.add_argument(
-        "--target-accept", type=_share, help="acceptance rate aimed at, between 0 and 1 (default: 0.8)"
+        "--target-accept",
+        type=_share,
+        help="acceptance rate aimed at, between 0 and 1 (default: 0.8, or 0.95 for fewer than 5,000 rows)",
     )
     arguments.add_argument("--quiet", action="store_true", help="no progress bar")
     arguments.add_argument("--json", action="store_true", help="print the conclusions as JSON")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from drift.inference.compiled import Compiled, pack
 
-FEW_ROWS = 5000  # below it draws are cheap, and spreads that may be near 0 need more of them
+FEW_ROWS = 5000  # below it draws are cheap, and spreads that may be near 0 need more of them and smaller steps
 MANY_QUANTITIES = 500  # above it a chain keeps twice the draws: the worst R-hat of many is the largest of much noise
 
 
@@ -30,7 +30,9 @@ class Settings:
     @classmethod
     def suited_to(cls, n_quantities: int, n_rows: int) -> Settings:
         """Defaults for a posterior of that many quantities from that many rows."""
-        return cls(draws=2000 if n_quantities > MANY_QUANTITIES or n_rows < FEW_ROWS else 1000)
+        if n_rows < FEW_ROWS:
+            return cls(draws=2000, target_accept=0.95)
+        return cls(draws=2000 if n_quantities > MANY_QUANTITIES else 1000)
 
     def as_dict(self) -> dict[str, int | float]:
         return asdict(self)

@@ -15,6 +15,7 @@ from drift.likelihood.kernel import layout
 
 Array = NDArray[Any]
 
+SWEEPS = 10  # of the factors' means; three suffice in a balanced design
 CLEAR = 5.0  # F ratio from which the levels of a term with many degrees of freedom surely differ
 RELIABLE = 0.8  # share of a model's variance over questions that is no sampling error, from which centring pays
 
@@ -142,10 +143,13 @@ def _well_known(ratings: Ratings, terms: Sequence[str]) -> frozenset[str]:
         own = term.split(":")
         others = [factor for factor in (*factors, "domain") if _used(factor, terms) and factor not in own]
         nested = [factor for factor in others if not ("domain" in own and factor == "question")]
-        rest = _swept(ratings, deviation, [*nested, *(own if len(own) > 1 else [])])
         code = np.ravel_multi_index([ratings.codes[f] for f in own], [len(ratings.levels[f]) for f in own])
         count = np.bincount(code)
-        mean = np.bincount(code, weights=rest) / np.maximum(count, 1)
+        rest, mean = deviation - deviation.mean(), np.zeros(len(count))
+        for _ in range(SWEEPS):  # what the term takes up beside the others, where the design is not balanced too
+            rest = _swept(ratings, rest, [*nested, *(own if len(own) > 1 else [])])
+            step = np.bincount(code, weights=rest) / np.maximum(count, 1)
+            rest, mean = rest - step[code], mean + step
         freedom = max(math.prod(len(ratings.levels[factor]) - 1 for factor in own), 1)
         if (count * mean**2).sum() / freedom > (CLEAR + 20.0 / freedom) * max(noise, 1e-9):
             found.append(term)
