@@ -54,7 +54,7 @@ def spec(card: Card) -> str:
 
 
 def reference_frame(card: Card) -> Frame:
-    """The card's frame on the fixed data set, every term kept and none centred."""
+    """The card's frame on the fixed data set, every term kept."""
     ratings = _reference_ratings()
     if card.kind == "cells":
         return cells_frame(cells_from_ratings(ratings), card.terms)
