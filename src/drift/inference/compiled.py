@@ -199,6 +199,8 @@ def _c_function(key: str, name: str, n_in: int, n_out: int, description: dict[st
     import numba
     from numba import types
 
+    import drift.likelihood.native  # noqa: F401  # the code in the cache calls its symbol
+
     density = name == "log_density"
     path = cache_folder() / f"{key}_{name}.py"
     path.parent.mkdir(parents=True, exist_ok=True)

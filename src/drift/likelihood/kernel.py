@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 Codes = NDArray[np.integer]
 Ints = NDArray[np.int64]
 
-GROUP = 8  # rows whose factors are multiplied before the running product is looked at
+GROUP = 8  # rows whose factors are multiplied before the running product is looked at; 2 where they are large
 LANES = 32  # a segment is padded to a multiple: the widest vector loop that compilers make of it has no remainder
 LARGEST_EXPONENT = 320.0  # of the product of one such group: exp(320) * 1e150 is still a float64
 FULL_PRODUCT = 1e150  # a running product above this is turned into its logarithm
@@ -80,23 +80,29 @@ def _segment(level, above, below, none_below, factor, slope):
     """Rows of one outer level and label, a multiple of `LANES`: factors, slopes, and two sums.
 
     level: exp(inner) of each row, 0 in padding. With a = above * level and b = below * level: factor is (1 + a)(1 + b),
-    slope d loglik / d eta = 1 / (1 + b) - none_below - a / (1 + a), of which the two parts are summed. none_below: 1
-    for the lowest label, which has no cutpoint below it (b is 0), else 0.
+    multiplied over the pair of rows r and r + half; slope d loglik / d eta = 1 / (1 + b) - none_below - a / (1 + a), of
+    which the two parts are summed. none_below: 1 for the lowest label, which has no cutpoint below it (b is 0), else 0.
     """
     sum_above = 0.0
     sum_below = 0.0
-    for r in range(level.size):
+    half = level.size // 2
+    for r in range(half):  # two rows share a division
         a = above * level[r]
-        one_a = 1.0 + a
-        one_b = 1.0 + below * level[r]
-        product = one_a * one_b
-        inverse = 1.0 / product
-        upper = a * (one_b * inverse)
-        lower = one_a * inverse - none_below
-        factor[r] = product
+        a_too = above * level[r + half]
+        one_a, one_b = 1.0 + a, 1.0 + below * level[r]
+        one_a_too, one_b_too = 1.0 + a_too, 1.0 + below * level[r + half]
+        product, product_too = one_a * one_b, one_a_too * one_b_too
+        both = product * product_too
+        inverse = 1.0 / both
+        inverse_too = inverse * product
+        inverse *= product_too
+        upper, lower = a * (one_b * inverse), one_a * inverse - none_below
+        upper_too, lower_too = a_too * (one_b_too * inverse_too), one_a_too * inverse_too - none_below
+        factor[r] = both
         slope[r] = lower - upper
-        sum_above += upper
-        sum_below += lower
+        slope[r + half] = lower_too - upper_too
+        sum_above += upper + upper_too
+        sum_below += lower + lower_too
     return sum_above, sum_below
 
 
@@ -104,14 +110,13 @@ def _segment(level, above, below, none_below, factor, slope):
 def _log_product(factor, size, group, product):
     """Sum of log(factor[:size]), a logarithm only when the running product is about to leave the floats.
 
+    factor: one of each pair of rows, so that `group` rows are group // 2 factors.
     Returns what was turned into logarithms, and the product that was not.
     """
     value = 0.0
     if group == GROUP:
-        for r in range(0, size, GROUP):
-            low = (factor[r] * factor[r + 1]) * (factor[r + 2] * factor[r + 3])
-            high = (factor[r + 4] * factor[r + 5]) * (factor[r + 6] * factor[r + 7])
-            product *= low * high
+        for r in range(0, size, GROUP // 2):
+            product *= (factor[r] * factor[r + 1]) * (factor[r + 2] * factor[r + 3])
             if product > FULL_PRODUCT:
                 value += np.log(product)
                 product = 1.0
@@ -150,7 +155,8 @@ def _fast(outer, inner, cutpoints, end, index, above_lowest, group, d_outer, d_i
     exp_inner = np.exp(inner)
     exp_cut = np.exp(-cutpoints)
     most = _most_rows(end)
-    level, factor, slope = np.empty(most), np.empty(most), np.empty(most)  # of one outer level: they stay in cache
+    level, slope = np.empty(most), np.empty(most)  # of one outer level: they stay in cache
+    factor = np.empty(most // 2)
     value = (above_lowest * inner).sum()
     product = 1.0
     start = 0
@@ -174,7 +180,8 @@ def _fast(outer, inner, cutpoints, end, index, above_lowest, group, d_outer, d_i
             below = exp_outer * exp_cut[k - 1] if k > 0 else 0.0
             none_below = 0.0 if k > 0 else 1.0
             part = slice(last, last + size)
-            up, down = _segment(level[part], above, below, none_below, factor[part], slope[part])
+            pairs = factor[last // 2 : (last + size) // 2]
+            up, down = _segment(level[part], above, below, none_below, pairs, slope[part])
             down -= (size - n) * (1.0 - none_below)  # padding: its a and b are 0
             d_outer[i] += down - up
             if k < n_labels - 1:
@@ -184,7 +191,7 @@ def _fast(outer, inner, cutpoints, end, index, above_lowest, group, d_outer, d_i
                 value += n * (outer[i] - cutpoints[k - 1])
             first += n
             last += size
-        logs, product = _log_product(factor, last, group, product)
+        logs, product = _log_product(factor, last // 2, group, product)
         value -= logs
         first, last = start, 0
         for k in range(n_labels):
@@ -253,8 +260,8 @@ def cumulative_logit(outer, inner, cutpoints, end, index, above):
     exponent = 2.0 * max(_largest_exponent(outer, inner, cutpoints), 1.0)  # of one row's two factors
     if exponent * GROUP < LARGEST_EXPONENT:
         value = _fast(outer, inner, cutpoints, end, index, above, GROUP, d_outer, d_inner, d_cutpoints)
-    elif exponent < LARGEST_EXPONENT:
-        value = _fast(outer, inner, cutpoints, end, index, above, 1, d_outer, d_inner, d_cutpoints)
+    elif exponent * 2 < LARGEST_EXPONENT:
+        value = _fast(outer, inner, cutpoints, end, index, above, 2, d_outer, d_inner, d_cutpoints)
     else:
         value = _plain(outer, inner, cutpoints, end, index, d_outer, d_inner, d_cutpoints)
     rows_of_label = np.zeros(end.shape[1])
@@ -264,59 +271,3 @@ def cumulative_logit(outer, inner, cutpoints, end, index, above):
             rows_of_label[k] += end[i, k] - previous
             previous = end[i, k]
     return value + _gap_terms(rows_of_label, cutpoints, d_cutpoints), d_outer, d_inner, d_cutpoints
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def zero_sum(free, group, size):
-    """Effects that sum to zero within each group, from as many free numbers as there are degrees of freedom.
-
-    free: (rows, levels - groups). group: (levels,) group of each level; size: (groups,) its number of levels.
-    Returns (rows, levels). The map is an isometry: iid normal free numbers give a zero-sum normal vector.
-    """
-    n_rows, n_levels = free.shape[0], group.size
-    effects = np.empty((n_rows, n_levels))
-    for r in range(n_rows):
-        total = np.zeros(size.size)
-        seen = np.zeros(size.size, np.int64)
-        position = 0
-        for level in range(n_levels):
-            g = group[level]
-            seen[g] += 1
-            if seen[g] < size[g]:
-                effects[r, level] = free[r, position]
-                total[g] += free[r, position]
-                position += 1
-        seen[:] = 0
-        for level in range(n_levels):
-            g = group[level]
-            seen[g] += 1
-            root = np.sqrt(size[g])
-            if seen[g] < size[g]:
-                effects[r, level] -= total[g] / (size[g] + root)
-            else:
-                effects[r, level] = -total[g] / root
-    return effects
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def zero_sum_adjoint(effects, group, size):
-    """The transpose of `zero_sum`: (rows, levels) -> (rows, levels - groups)."""
-    n_rows, n_levels = effects.shape
-    free = np.empty((n_rows, n_levels - size.size))
-    for r in range(n_rows):
-        shift = np.zeros(size.size)
-        seen = np.zeros(size.size, np.int64)
-        for level in range(n_levels):
-            g = group[level]
-            seen[g] += 1
-            root = np.sqrt(size[g])
-            shift[g] += effects[r, level] / (size[g] + root if seen[g] < size[g] else root)
-        seen[:] = 0
-        position = 0
-        for level in range(n_levels):
-            g = group[level]
-            seen[g] += 1
-            if seen[g] < size[g]:
-                free[r, position] = effects[r, level] - shift[g]
-                position += 1
-    return free

@@ -1,4 +1,4 @@
-"""The kernels of `drift.likelihood.kernel` as PyTensor operations: what a model is written with."""
+"""The compiled functions of `drift.likelihood` as PyTensor operations: what a model is written with."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from pytensor.gradient import DisconnectedType, disconnected_type
 from pytensor.graph import Apply, Op
 from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_default_op_cache_key
 
-from drift.likelihood import kernel
+from drift.likelihood import kernel, native, zero_sum
 
-# PyTensor keeps compiled graphs on disk under a key of their operations: the kernels' own source belongs to it.
-SOURCE = int(hashlib.sha256(Path(kernel.__file__).read_bytes()).hexdigest()[:15], 16)
+# PyTensor keeps compiled graphs on disk under a key of their operations: the functions' own source belongs to it.
+SOURCES = b"".join(Path(str(module.__file__)).read_bytes() for module in (kernel, native, zero_sum))
+SOURCE = int(hashlib.sha256(SOURCES).hexdigest()[:15], 16)
 
 
 class CumulativeLogit(Op):
@@ -45,7 +46,7 @@ class CumulativeLogit(Op):
 
 
 class ZeroSum(Op):
-    """(free, group, size) -> effects that sum to zero within each group; `kernel.zero_sum`."""
+    """(free, group, size) -> effects that sum to zero within each group; `zero_sum.zero_sum`."""
 
     __props__ = ()
 
@@ -53,7 +54,7 @@ class ZeroSum(Op):
         return Apply(self, [pt.as_tensor(free), pt.as_tensor(group), pt.as_tensor(size)], [pt.dmatrix()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        output_storage[0][0] = kernel.zero_sum(*inputs)
+        output_storage[0][0] = zero_sum.zero_sum(*inputs)
 
     def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
         return [(shapes[0][0], shapes[1][0])]
@@ -75,7 +76,7 @@ class ZeroSumAdjoint(Op):
         return Apply(self, [pt.as_tensor(effects), pt.as_tensor(group), pt.as_tensor(size)], [pt.dmatrix()])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
-        output_storage[0][0] = kernel.zero_sum_adjoint(*inputs)
+        output_storage[0][0] = zero_sum.adjoint(*inputs)
 
     def infer_shape(self, node: Apply, shapes: Any) -> list[Any]:
         return [(shapes[0][0], shapes[0][1] - shapes[2][0])]
@@ -83,21 +84,14 @@ class ZeroSumAdjoint(Op):
 
 @register_funcify_default_op_cache_key(CumulativeLogit)
 def _cumulative_logit(op: Op, **kwargs: Any) -> Any:
-    fused = kernel.cumulative_logit
-
-    @numba_njit
-    def cumulative_logit(outer, inner, cutpoints, end, index, above):  # type: ignore[no-untyped-def]
-        value, d_outer, d_inner, d_cutpoints = fused(outer, inner, cutpoints, end, index, above)
-        return np.asarray(value), d_outer, d_inner, d_cutpoints
-
-    return cumulative_logit, SOURCE
+    return numba_njit(native.cumulative_logit), SOURCE
 
 
 @register_funcify_default_op_cache_key(ZeroSum)
 def _zero_sum(op: Op, **kwargs: Any) -> Any:
-    return kernel.zero_sum, SOURCE
+    return zero_sum.zero_sum, SOURCE
 
 
 @register_funcify_default_op_cache_key(ZeroSumAdjoint)
 def _zero_sum_adjoint(op: Op, **kwargs: Any) -> Any:
-    return kernel.zero_sum_adjoint, SOURCE
+    return zero_sum.adjoint, SOURCE
