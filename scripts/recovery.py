@@ -51,7 +51,7 @@ def one(card_name: str, seed: int) -> list[dict[str, Any]]:
     draws = sample(compiled, frame.arrays, frame.coords, SETTINGS, seed, progress=False)
     inputs = Inputs(
         *("recovery", "SIMULATED", study.text, study.digest, "ratings.csv", ratings.digest, True),
-        *(card.name, card.text, card.digest, card.terms, (), "lowest", False, seed, SETTINGS.as_dict()),
+        *(card.name, card.text, card.digest, "ratings", card.terms, (), "lowest", False, seed, SETTINGS.as_dict()),
     )
     tree = assemble(draws, ratings.to_dataset(), inputs, [])
     return list(_rows(card_name, seed, tree, made.truth, ratings.levels["model"]))

@@ -9,7 +9,9 @@ this list and every import, also those within functions.
     models
     inference
     estimands
+    frequentist
     conclusions
+    jobs
     command
     fit, conclude, simulate
     __main__

@@ -27,8 +27,11 @@ def _simulate() -> Main:
 # Name -> the first line of the module's docstring, and a function that imports the module once it is asked for.
 COMMANDS: dict[str, tuple[str, Callable[[], Main]]] = {
     "fit": ("Fit a study's model cards and keep each posterior on disk.", _fit),
-    "conclude": ("Draw the conclusions of stored posteriors: tiers, ranks, equivalence, contrasts.", _conclude),
-    "simulate": ("Simulate ratings with the layout of the bundled study.", _simulate),
+    "conclude": (
+        "Draw the conclusions of stored posteriors: tiers, ranks, equivalence, contrasts, contrast cards.",
+        _conclude,
+    ),
+    "simulate": ("Simulate ratings or scorer labels with the layout of the bundled studies.", _simulate),
 }
 
 

@@ -83,6 +83,18 @@ class DuplicateRatingsError(InputError):
     """The same participant rated the same response twice and no replicate column tells the ratings apart."""
 
 
+class DuplicateLabelsError(InputError):
+    """The same response was labelled twice and no replicate column tells the rows apart."""
+
+
+class AuditOutsideTargetError(InputError):
+    """Audited rows belong to another population than the target, and nothing declares what they may inform."""
+
+
+class EmptyCellsError(InputError):
+    """The target gives weight to cells of arm and model that have no row."""
+
+
 class QuestionInTwoDomainsError(InputError):
     """A question belongs to two domains, so neither its effect nor the domain weighting is defined."""
 

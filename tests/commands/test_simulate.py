@@ -6,7 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from drift.data.bundled import find_study
+from drift.data.labels import read_labels
+from drift.data.scorer_study import read_scorer_study
+from drift.data.simulate_labels import PRESETS
 from drift.data.study import read_study
+from drift.simulate import SETTINGS
 
 
 @pytest.fixture
@@ -54,4 +59,79 @@ def test_a_size_that_the_recipe_does_not_have_writes_nothing(call, tmp_path):
     done = call("simulate", tmp_path / "new", "--participants", "5")
     assert (done.status, done.out) == (2, "")
     assert "recipe R is the whole design" in done.err
+    assert not (tmp_path / "new").exists()
+
+
+# ---- scorer labels
+
+SMALL = ("--models", "3", "--questions", "40", "--audited", "30")
+
+
+@pytest.fixture
+def panel(call, tmp_path):
+    """A small SIMULATED panel with a stress audit."""
+    assert call("simulate", tmp_path / "panel", "--labels", "stress", *SMALL).status == 0
+    return tmp_path / "panel"
+
+
+def test_every_setting_is_offered():
+    assert (*PRESETS, "scorer-audit") == SETTINGS
+
+
+def test_a_panel_has_labels_truth_and_study(panel):
+    assert {path.name for path in panel.iterdir()} == {"labels.csv", "truth.json", "study.toml"}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_reader_takes_every_setting(call, tmp_path, name):
+    assert call("simulate", tmp_path / "panel", "--labels", name, *SMALL).status == 0
+    labels = read_labels(read_scorer_study(tmp_path / "panel" / "study.toml"))
+    assert (labels.n_rows, int(labels.audited.sum())) == (3 * 40 * 6, 30 * 6)
+
+
+def test_routes_are_strata(call, tmp_path):
+    assert call("simulate", tmp_path / "panel", "--labels", "routed", *SMALL).status == 0
+    labels = read_labels(read_scorer_study(tmp_path / "panel" / "study.toml"))
+    assert labels.levels["stratum"] == ("heuristic", "judge")
+
+
+def test_the_study_of_a_panel_says_that_it_is_simulated(panel):
+    declared = read_scorer_study(panel / "study.toml")
+    assert declared.simulated
+    assert "SIMULATED" in declared.title
+
+
+def test_a_stress_audit_is_declared_as_one(panel):
+    (audit,) = read_scorer_study(panel / "study.toml").audits
+    assert (audit.design, audit.sampled_on) == ("stress", ("arm", "scorer"))
+
+
+def test_the_truth_of_a_panel_has_all_15_contrasts(panel):
+    truth = json.loads((panel / "truth.json").read_text())
+    contrasts = {(one["treatment"], one["comparator"]): one for one in truth["contrasts"]}
+    assert len(contrasts) == 15
+    label = pd.Series(truth["label"]).groupby(pd.read_csv(panel / "labels.csv")["arm"]).mean()
+    found = contrasts["Authority", "Neutral"]["panel"]
+    assert found == pytest.approx(label["Authority"] - label["Neutral"], abs=1e-12)
+
+
+def test_one_command_writes_the_bundled_scorer_study(call, tmp_path):
+    done = call("simulate", tmp_path / "again", "--labels", "scorer-audit")
+    assert (done.status, done.err) == (0, f"7,952 SIMULATED labels in {tmp_path / 'again'}\n")
+    bundled = find_study("scorer-audit").parent
+    for name in ("study.toml", "labels.csv.gz"):
+        assert (tmp_path / "again" / name).read_bytes() == (bundled / name).read_bytes()
+
+
+def test_the_case_study_has_one_size(call, tmp_path):
+    done = call("simulate", tmp_path / "new", "--labels", "scorer-audit", "--models", "3")
+    assert (done.status, done.out) == (2, "")
+    assert "scorer-audit has the sizes of the case study" in done.err
+    assert not (tmp_path / "new").exists()
+
+
+def test_more_audited_than_there_are_writes_nothing(call, tmp_path):
+    done = call("simulate", tmp_path / "new", "--labels", "stress", "--questions", "2", "--audited", "30")
+    assert (done.status, done.out) == (2, "")
+    assert "asks for more rows than there are" in done.err
     assert not (tmp_path / "new").exists()

@@ -86,7 +86,9 @@ def make() -> Callable[..., xr.DataTree]:
     """A posterior as it is read from disk. Options of the builder, and what the attributes say."""
     build = builders().ordinal_posterior
 
-    def posterior(card="ordinal", questions="new", checks=(PASSED,), refused=0, beside=False, left_out=(), **options):
+    def posterior(
+        card="ordinal", questions="new", checks=(PASSED,), refused=0, other_coding=False, left_out=(), **options
+    ):
         rich = card == "ordinal-interaction"
         tree = build(leave_out=() if rich else ("model_question",), **options)
         data = tree["constant_data"].to_dataset()
@@ -104,8 +106,8 @@ def make() -> Callable[..., xr.DataTree]:
             "data_digest": "2",
             "terms": json.dumps(terms),
             "left_out": json.dumps(left_out),
-            "refusals": "missing" if beside else "lowest",
-            "beside": str(beside).lower(),
+            "refusals": "missing" if other_coding else "lowest",
+            "other_coding": str(other_coding).lower(),
             "checks": json.dumps(checks),
             "checks_passed": str(all(one["passed"] for one in checks)).lower(),
         }
@@ -235,7 +237,7 @@ class TestRemarks:
 
     def test_refusals_coded_the_other_way_say_so(self, make):
         expected = "Refusals: 3 left out, which is not the declared coding."
-        assert remark(make(refused=3, beside=True), "Refusals") == [expected]
+        assert remark(make(refused=3, other_coding=True), "Refusals") == [expected]
 
     def test_no_refusal_is_no_remark(self, make):
         assert remark(make(refused=0), "Refusals") == []
@@ -300,7 +302,7 @@ class TestCompared:
         assert compared([make(), other]) == ()
 
     def test_refusals_coded_both_ways_give_the_largest_move(self, make):
-        declared, other = make(), make(beside=True)
+        declared, other = make(), make(other_coding=True)
         data = other["posterior"].to_dataset()
         moved = data["model_effect"] + xr.DataArray([0.0, 0.4, 0.0], dims="model")
         other["posterior"] = xr.DataTree(data.assign(model_effect=moved))

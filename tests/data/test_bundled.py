@@ -18,7 +18,7 @@ CEILING = ("Llama", "Mistral", "Grok", "Perplexity", "Copilot", "DeepSeek", "Qwe
 
 
 def test_the_bundled_studies() -> None:
-    assert bundled_studies() == ("frontier-cells", "frontier-ratings")
+    assert bundled_studies() == ("frontier-cells", "frontier-ratings", "scorer-audit")
 
 
 def test_a_study_is_found_by_name() -> None:

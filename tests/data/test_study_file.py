@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from drift.data.study import Contrast, Equivalence, Layout, Refusals, Study, Target, Tier, parse_study, read_study
+from drift.data.declaration import Contrast, Equivalence, Layout, Refusals, Study, Target, Tier
+from drift.data.study import parse_study, read_study
 from drift.errors import StudyFileError, StudyNotFoundError
 
 FULL = """

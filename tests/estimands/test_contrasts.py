@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from drift.data.study import Contrast, Target
+from drift.data.declaration import Contrast, Target
 from drift.errors import UnknownLevelError
 from drift.estimands import contrast_draws, contrast_table, deviation
 from drift.estimands.terms import read_ordinal

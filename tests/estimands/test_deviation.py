@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, roots_hermitenorm
 
-from drift.data.study import Target
+from drift.data.declaration import Target
 from drift.estimands import NoDomainError, NoTermError, deviation
 from drift.estimands.kernel import average_fraction
 from drift.estimands.population import latent_means, model_question_offset, participant_offset, question_offset

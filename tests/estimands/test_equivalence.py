@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from drift.data.study import Target
+from drift.data.declaration import Target
 from drift.estimands import (
     deviation,
     equivalence_curve,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from drift.data.study import Target, Tier
+from drift.data.declaration import Target, Tier
 from drift.estimands import (
     deviation,
     n_rows,

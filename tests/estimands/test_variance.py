@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from drift.data.study import Target
+from drift.data.declaration import Target
 from drift.estimands import NoTermError, deviation, icc, participant_leniency, question_difficulty, variance_shares
 from drift.estimands.terms import read_ordinal
 from drift.estimands.variance import LATENT_TERMS, RESPONSE_TERMS, grid_variances, response_variances

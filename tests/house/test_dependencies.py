@@ -7,6 +7,7 @@ import tomllib
 
 import pytest
 
+NAMED = {"ppi_py": "ppi-python"}  # imported by another name than the index has
 UNIMPORTED = {
     "arviz": "a user opens the posterior with arviz.from_netcdf, and its version is recorded in it",
     "h5py": "what h5netcdf writes with",
@@ -29,7 +30,7 @@ def imported(project) -> set[str]:
                 found |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
                 found.add(str(node.module).split(".")[0])
-    return {name.replace("_", "-") for name in found - {*sys.stdlib_module_names, "drift"}}
+    return {NAMED.get(name, name.replace("_", "-")) for name in found - {*sys.stdlib_module_names, "drift"}}
 
 
 def test_what_is_imported_is_declared(declared, imported):

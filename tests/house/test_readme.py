@@ -11,6 +11,7 @@ import pytest
 
 from drift.__main__ import COMMANDS
 from drift.data.ratings import read_ratings
+from drift.data.scorer_study import parse_scorer_study
 from drift.data.study import parse_study
 from drift.errors import DriftError
 from drift.inference import diagnostics
@@ -85,11 +86,18 @@ def test_targets_are_phony(project, targets):
 
 
 def test_the_study_file_reads_the_table(project, tmp_path):
-    (toml,), (csv,) = blocks(project / "README.md", "toml"), blocks(project / "README.md", "csv")
+    (toml, _), (csv,) = blocks(project / "README.md", "toml"), blocks(project / "README.md", "csv")
     (tmp_path / "ratings.csv").write_text(csv)
     ratings = read_ratings(parse_study(toml, tmp_path / "my-study.toml"))
     assert ratings.n_rows == len(csv.splitlines()) - 1
     assert ratings.levels["model"] == ("Alpha", "Beta")
+
+
+def test_the_scorer_study_file_is_one(project):
+    (_, toml) = blocks(project / "README.md", "toml")
+    study = parse_scorer_study(toml, project / "my-study.toml")
+    assert study.contrasts[0].treatment == "certainty"
+    assert study.audits[0].sampled_on == ("arm", "scorer")
 
 
 def test_limits_are_those_of_the_checks(readme):

@@ -27,10 +27,11 @@ def inputs_of(**changes: Any) -> Inputs:
         "card": "ordinal",
         "card_text": "+++\nbuilder = 'ordinal'\n+++\n",
         "card_digest": "3" * 64,
+        "kind": "ratings",
         "terms": ("question",),
         "left_out": ("participant",),
         "refusals": "",
-        "beside": False,
+        "other_coding": False,
         "seed": 20260724,
         "settings": {"draws": 5, "tune": 50, "chains": 2, "target_accept": 0.8},
     }

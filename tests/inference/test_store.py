@@ -137,7 +137,9 @@ class TestRecord:
     def test_says_what_the_file_says(self, path, record, name):
         assert record[name] == read_attributes(path)[name]
 
-    @pytest.mark.parametrize("name", ["terms", "left_out", "settings", "checks", "versions", "simulated", "beside"])
+    @pytest.mark.parametrize(
+        "name", ["terms", "left_out", "settings", "checks", "versions", "simulated", "other_coding"]
+    )
     def test_has_lists_and_flags_as_such(self, path, record, name):
         assert record[name] == json.loads(read_attributes(path)[name])
 
@@ -223,7 +225,7 @@ class TestOtherInputs:
             refuse_other_inputs(tmp_path / "notes.nc", make_inputs(), replace=False)
 
     def test_refusals_coded_the_other_way_have_a_name_of_their_own(self, make_inputs):
-        other = make_inputs(refusals="missing", beside=True)
+        other = make_inputs(refusals="missing", other_coding=True)
         assert posterior_path(Path("p"), other) == Path("p/tiny-ordinal-refusals-missing.nc")
 
 

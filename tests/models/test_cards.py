@@ -4,7 +4,7 @@ import pytest
 
 from drift.errors import CardFileError
 from drift.models.cards import build_model, card_names, default_priors, parse_card, read_card
-from drift.models.effects import Spread
+from drift.models.priors import Spread
 
 BUNDLED = ("cell-means", "ordinal", "ordinal-interaction")
 

@@ -13,7 +13,7 @@ import drift.models.ordinal_interaction
 from drift.likelihood.reference import log_probability
 from drift.models import effects
 from drift.models.cards import build_model, default_priors, read_card
-from drift.models.effects import Spread
+from drift.models.priors import Spread
 
 TWIN = 1e-11  # relative, of the change between two points: some hundred terms, added in another order
 CONSTANT = 1e-6  # absolute: PyTensor casts the half-normal's normalising constant to single precision, 2e-8 each

@@ -10,7 +10,7 @@ from drift.models.cards import build_model, card_folder, card_names, read_card
 from drift.models.spec import BEGIN, END, reference_density, reference_frame, spec, with_spec, write_specs
 
 ROOT = Path(__file__).parents[2]
-KEY = re.compile(r"\b[a-z]{4,}(?:19|20)\d\d[a-z]?\b")
+KEY = re.compile(r"\b[a-z]{2,}(?:19|20)\d\d[a-z]?\b")
 DEFINED = set(re.findall(r"^@\w+\{(\w+),", (ROOT / "models" / "references.bib").read_text(), re.MULTILINE))
 SECTIONS = ("The question", "The model", "Why these priors", "What it cannot tell", "Checked by", "Changes")
 

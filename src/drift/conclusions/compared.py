@@ -32,12 +32,12 @@ def compared(trees: Sequence[xr.DataTree]) -> tuple[str, ...]:
 
 def _pair(one: xr.DataTree, two: xr.DataTree, study: Study) -> list[str]:
     same_card = one.attrs["card"] == two.attrs["card"]
-    if same_card and one.attrs["beside"] != two.attrs["beside"]:
-        declared, other = (one, two) if one.attrs["beside"] == "false" else (two, one)
+    if same_card and one.attrs["other_coding"] != two.attrs["other_coding"]:
+        declared, other = (one, two) if one.attrs["other_coding"] == "false" else (two, one)
         return [_refusals(declared, other, study)]
     terms = [json.loads(tree.attrs["terms"]) for tree in (one, two)]
     has_term = ["model:question" in names for names in terms]
-    both_plain = one.attrs["beside"] == two.attrs["beside"] == "false"
+    both_plain = one.attrs["other_coding"] == two.attrs["other_coding"] == "false"
     if both_plain and has_term[0] != has_term[1] and all("participant" in names for names in terms):
         plain, rich = (one, two) if has_term[1] else (two, one)
         return _interaction(plain, rich, study)

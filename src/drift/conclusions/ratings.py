@@ -12,8 +12,8 @@ import pandas as pd
 import xarray as xr
 
 from drift.conclusions.remarks import remarks
-from drift.data.declaration import TERMS, Study, Target
-from drift.data.study import Population, parse_study
+from drift.data.declaration import TERMS, Population, Study, Target
+from drift.data.study import parse_study
 from drift.estimands import (
     IntervalKind,
     contrast_draws,
@@ -76,7 +76,7 @@ def conclude(tree: xr.DataTree) -> Conclusions:
         study=study.name,
         title=study.title,
         card=tree.attrs["card"],
-        refusals=tree.attrs["refusals"] if tree.attrs["beside"] == "true" else "",
+        refusals=tree.attrs["refusals"] if tree.attrs["other_coding"] == "true" else "",
         simulated=study.simulated,
         target=study.target,
         withheld=not good,

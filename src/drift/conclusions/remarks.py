@@ -55,7 +55,7 @@ def _held_fixed(tree: xr.DataTree, study: Study) -> str:
 def _refusals(tree: xr.DataTree, study: Study) -> str:
     if study.refusals is None or "refused" not in tree["constant_data"]:
         return ""
-    declared = "as declared" if tree.attrs["beside"] == "false" else "which is not the declared coding"
+    declared = "as declared" if tree.attrs["other_coding"] == "false" else "which is not the declared coding"
     if tree.attrs["refusals"] == "lowest":
         count, coded = int(tree["constant_data"]["refused"].sum()), "counted as the lowest label"
     else:

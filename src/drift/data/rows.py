@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,27 @@ MOST_SHOWN = 20  # values of a column that a message shows
 Bad = tuple[int, str]  # (index of a row, what is wrong with it)
 
 MISSING = ("", "NA", "NaN", "nan", "<NA>", "null", "NULL")  # what R, pandas and databases write for no value
+
+
+class Roles(Protocol):
+    """The user's own column names by role."""
+
+    def declared(self) -> dict[str, str]: ...
+
+
+class Declared(Protocol):
+    """What any study declares about its data file."""
+
+    @property
+    def data(self) -> Path: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def layout(self) -> Layout: ...
+    @property
+    def where(self) -> Mapping[str, tuple[str, ...]]: ...
+    @property
+    def columns(self) -> Roles: ...
 
 
 @dataclass(frozen=True)
@@ -56,15 +79,16 @@ class Rows:
         return f"column {self.header[place]}: " if self.header[place] else ""
 
 
-def read_rows(study: Study) -> Rows:
+def read_rows(study: Declared, more: Mapping[str, str] | None = None) -> Rows:
     """The declared rows and columns of the study's data file.
 
+    `more`: further columns of a long file by the place where the study file names them, which is then their role.
     Raises `UnreadableFileError`, `UnknownColumnError`, or `UnknownLevelError` where `[where]` keeps no row.
     """
     table = read_table(study.data, study.layout.sheet)
-    _check_columns(table, study)
+    _check_columns(table, study, more or {})
     selected = _selected(table, study)
-    return _wide(selected, study) if study.layout.form == "wide" else _long(selected, study)
+    return _wide(selected, study) if study.layout.form == "wide" else _long(selected, study, more or {})
 
 
 def empty_names(rows: Rows, roles: Iterable[str]) -> list[Bad]:
@@ -117,11 +141,12 @@ def _unknown(factor: str, name: str, known: Sequence[str]) -> str:
     return f"{factor} {name!r}{did_you_mean(name, known)}; {listed}"
 
 
-def _check_columns(table: Table, study: Study) -> None:
+def _check_columns(table: Table, study: Declared, more: Mapping[str, str]) -> None:
     present = [str(name) for name in table.cells.columns]
     asked = {f"[columns] {role}": name for role, name in study.columns.declared().items()}
     asked |= {f"[where] {name}": name for name in study.where}
     asked |= {f"[layout] columns, {name}": name for name in study.layout.columns}
+    asked |= more
     unknown = [(key, name) for key, name in asked.items() if name not in present]
     if unknown:
         rows = [(None, f"{key}: no column {name!r}{did_you_mean(name, present)}") for key, name in unknown]
@@ -129,7 +154,7 @@ def _check_columns(table: Table, study: Study) -> None:
         raise UnknownColumnError(table.source, "columns that the study file names are absent", rows, advice=advice)
 
 
-def _selected(table: Table, study: Study) -> Table:
+def _selected(table: Table, study: Declared) -> Table:
     """The rows that `[where]` keeps."""
     keep = np.ones(len(table.line), dtype=bool)
     for column, values in study.where.items():
@@ -148,13 +173,13 @@ def _among(column: pd.Series, values: Sequence[str]) -> np.ndarray:
     return np.array([value_key(text) in wanted for text in distinct], dtype=bool)[position]
 
 
-def _long(table: Table, study: Study) -> Rows:
-    values = {role: table.cells[name].to_numpy() for role, name in study.columns.declared().items()}
+def _long(table: Table, study: Declared, more: Mapping[str, str]) -> Rows:
+    values = {role: table.cells[name].to_numpy() for role, name in (study.columns.declared() | {**more}).items()}
     header = np.full(len(table.line), "", dtype=object)
     return Rows(values, table.line, header, table.place, table.source, table.digest, table.uneven)
 
 
-def _wide(table: Table, study: Study) -> Rows:
+def _wide(table: Table, study: Declared) -> Rows:
     """Each line of the file once for each rating column, in the order of the columns."""
     headers = np.array(_rating_columns(table, study), dtype=object)
     n_lines, n_columns = len(table.line), len(headers)
@@ -169,7 +194,7 @@ def _wide(table: Table, study: Study) -> Rows:
     return Rows(values, line, np.tile(headers, n_lines), table.place, table.source, table.digest, table.uneven)
 
 
-def _rating_columns(table: Table, study: Study) -> tuple[str, ...]:
+def _rating_columns(table: Table, study: Declared) -> tuple[str, ...]:
     layout: Layout = study.layout
     if layout.columns_prefix is None:
         return layout.columns

@@ -1,7 +1,5 @@
 """The study file: what is declared before anything is fitted, read from TOML."""
 
-import hashlib
-import tomllib
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
@@ -19,27 +17,20 @@ from drift.data.declaration import (
     Study,
     Target,
     Tier,
-    Weighting,
+)
+from drift.data.general import (
+    cards,
+    declared,
+    digest,
+    note_repeated_columns,
+    note_repeated_names,
+    seed,
+    study_name,
+    study_text,
+    where,
 )
 from drift.data.sections import Section, number
-from drift.errors import StudyFileError, StudyNotFoundError
 from drift.scale import Scale, scale_problems, value_key
-
-__all__ = [
-    "Columns",
-    "Contrast",
-    "Equivalence",
-    "Kind",
-    "Layout",
-    "Population",
-    "Refusals",
-    "Study",
-    "Target",
-    "Tier",
-    "Weighting",
-    "parse_study",
-    "read_study",
-]
 
 GENERAL = ("title", "ratings", "cells", "seed", "models", "simulated", "missing")
 TABLES = ("columns", "layout", "where", "scale", "target", "tiers", "equivalence", "contrasts", "refusals", "design")
@@ -52,13 +43,7 @@ PLACEHOLDER = Scale(("1", "2"))  # stands in while the other problems of a file 
 
 def read_study(path: Path) -> Study:
     """The study declared in a TOML file. Raises `StudyNotFoundError` or one `StudyFileError` with every problem."""
-    if not path.is_file():
-        raise StudyNotFoundError(str(path), "there is no such study file")
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise StudyFileError(path.name, f"not UTF-8 text (byte {error.start}): save it as UTF-8") from error
-    return parse_study(text, path)
+    return parse_study(study_text(path), path)
 
 
 def parse_study(text: str, path: Path) -> Study:
@@ -66,20 +51,7 @@ def parse_study(text: str, path: Path) -> Study:
 
     Neither file has to exist. Raises one `StudyFileError` that lists every problem and what to write instead.
     """
-    top = Section("", _toml(text, path), [])
-    study = _study(top, text, path)
-    if top.problems:
-        count = len(top.problems)
-        headline = f"{count} problem{'s' * (count > 1)} in the study file"
-        raise StudyFileError(path.name, headline, [(None, problem) for problem in top.problems])
-    return study
-
-
-def _toml(text: str, path: Path) -> dict[str, object]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise StudyFileError(path.name, f"not valid TOML: {error}") from error
+    return declared(text, path, lambda top: _study(top, text, path))
 
 
 def _study(top: Section, text: str, path: Path) -> Study:
@@ -91,21 +63,21 @@ def _study(top: Section, text: str, path: Path) -> Study:
     design = top.table("design")
     design.only(("leave_out", "participants_are", "repeats", "disconnected"))
     return Study(
-        name=path.resolve().parent.name if path.name == "study.toml" else path.stem,
+        name=study_name(path),
         title=top.text("title"),
         path=path,
         text=text,
-        digest=hashlib.sha256(text.encode()).hexdigest(),
-        seed=_seed(top),
+        digest=digest(text),
+        seed=seed(top),
         data=path.parent / data,
         kind=kind,
-        models=_models(top),
+        models=cards(top, "ordinal"),
         columns=columns,
         scale=_scale(top),
         simulated=top.flag("simulated"),
         missing=top.choice("missing", ("refuse", "drop"), "refuse"),
         layout=layout,
-        where=_where(top.table("where")),
+        where=where(top.table("where")),
         target=target,
         tiers=_tiers(top.table("tiers")),
         equivalence=_equivalence(top),
@@ -117,13 +89,6 @@ def _study(top: Section, text: str, path: Path) -> Study:
         disconnected=design.choice("disconnected", ("refuse", "exchangeable"), "refuse"),
         raters=_raters(top),
     )
-
-
-def _seed(top: Section) -> int:
-    seed = top.whole("seed", example=20260724)
-    if seed >= 2**63:
-        top.note("seed is larger than a sampler takes: write a whole number below 2**63")
-    return seed
 
 
 def _data(top: Section) -> tuple[Kind, str]:
@@ -142,15 +107,6 @@ def _raters(top: Section) -> int | None:
     return top.table("cells").optional_whole("raters", least=1) if isinstance(top.values.get("cells"), dict) else None
 
 
-def _models(top: Section) -> tuple[str, ...]:
-    found = top.texts("models")
-    if not found and "models" not in top:
-        top.note('models is missing: write models = ["ordinal"], the model cards to fit')
-    elif not found:
-        top.note('models names no model card: write models = ["ordinal"]')
-    return found
-
-
 def _columns(section: Section, kind: Kind, layout: Layout) -> Columns:
     known = RATING_COLUMNS if kind == "ratings" else CELL_COLUMNS
     section.only(known)
@@ -163,9 +119,7 @@ def _columns(section: Section, kind: Kind, layout: Layout) -> Columns:
             section.note(
                 f"{section.key(role)} is declared, but in this wide layout the column headers give it: omit it"
             )
-    names = [name for name in found.values() if name]
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        section.note(f"[columns] gives column {name!r} two roles")
+    note_repeated_columns(section, [name for name in found.values() if name])
     return Columns(**found)
 
 
@@ -196,12 +150,6 @@ def _layout(section: Section) -> Layout:
     if layout.form == "long" and (layout.names_to or layout.columns or layout.columns_prefix):
         section.note('[layout] names rating columns: write form = "wide"')
     return layout
-
-
-def _where(section: Section) -> dict[str, tuple[str, ...]]:
-    """Column -> values that keep a row. One value may be written without brackets."""
-    listed = {key: value if isinstance(value, list) else [value] for key, value in section.values.items()}
-    return {key: Section(section.place, listed, section.problems).texts(key) for key in listed}
 
 
 def _scale(top: Section) -> Scale:
@@ -262,9 +210,7 @@ def _equivalence(top: Section) -> Equivalence | None:
 
 def _contrasts(top: Section) -> tuple[Contrast, ...]:
     found = tuple(_contrast(section) for section in top.tables("contrasts"))
-    names = [contrast.name for contrast in found]
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        top.note(f"two [[contrasts]] are called {name!r}: give each a name of its own")
+    note_repeated_names(top, "contrasts", [contrast.name for contrast in found])
     return found
 
 

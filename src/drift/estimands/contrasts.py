@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from drift.data.study import Contrast, Target
+from drift.data.declaration import Contrast, Target
 from drift.errors import UnknownLevelError
 from drift.estimands.deviation import deviation
 from drift.estimands.population import latent_means

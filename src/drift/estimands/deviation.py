@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
-from drift.data.study import Target
+from drift.data.declaration import Target
 from drift.estimands.kernel import average_fraction
 from drift.estimands.population import mixtures, question_offset, standard_normal
 from drift.estimands.quadrature import Floats

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from drift.data.study import Target
+from drift.data.declaration import Target
 from drift.estimands.quadrature import Floats, n_nodes_for, normal_nodes
 from drift.estimands.terms import CellMeans, Design, Ints, Ordinal
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import xarray as xr
 
-from drift.data.study import Tier
+from drift.data.declaration import Tier
 from drift.estimands.quadrature import Floats
 from drift.estimands.summary import probability
 

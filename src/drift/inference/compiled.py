@@ -85,8 +85,8 @@ def structure_key(parts: Mapping[str, Any]) -> str:
     from numba.core.registry import cpu_target
 
     package = Path(__file__).parent.parent
-    names = ("effects", "ordinal*", "cell_means", "frame")  # of models/: what builds graphs
-    models = [path for name in names for path in sorted(package.glob(f"models/{name}.py"))]
+    graphs = ("effects", "priors", "frame", "label_frame", "ordinal*", "cell_means", "misclassification*")
+    models = [path for name in graphs for path in sorted(package.glob(f"models/{name}.py"))]
     sources = [*models, *sorted(package.glob("likelihood/*.py")), Path(__file__)]
     code = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
     processor = cpu_target.target_context.codegen().magic_tuple()

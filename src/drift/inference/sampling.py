@@ -34,6 +34,11 @@ class Settings:
             return cls(draws=2000, target_accept=0.95)
         return cls(draws=2000 if n_quantities > MANY_QUANTITIES else 1000)
 
+    @classmethod
+    def for_labels(cls) -> Settings:
+        """Defaults for label patterns, where a step costs next to nothing and error rates are weakly identified."""
+        return cls(draws=2500, tune=600, target_accept=0.95)
+
     def as_dict(self) -> dict[str, int | float]:
         return asdict(self)
 

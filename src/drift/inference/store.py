@@ -23,13 +23,14 @@ from drift.errors import CorruptPosteriorError, PosteriorExistsError
 SCHEMA = 1  # raised when a reader of the old files would misread the new ones
 GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
 STATISTICS = ("diverging", "energy", "logp", "n_steps", "step_size", "depth")  # of sample_stats; the rest is not kept
-OBSERVED = ("rating", "deviation")
+OBSERVED = ("rating", "deviation")  # of ratings and of cells; of labels, as follows
+OBSERVED_LABELS = ("pattern_count",)
 VERSIONS = ("drift", "pymc", "pytensor", "nutpie", "arviz", "numba", "numpy", "xarray")
 TEXTS = ("study_toml", "card_text")  # in the NetCDF file only
 LISTS = ("terms", "left_out", "settings", "checks", "versions", "variables")  # JSON within an attribute
-FLAGS = ("simulated", "beside", "checks_passed")  # "true" or "false": NetCDF has no booleans
+FLAGS = ("simulated", "other_coding", "checks_passed")  # "true" or "false": NetCDF has no booleans
 DIGESTS = ("study_digest", "data_digest", "card_digest", "inputs_digest")
-NEEDED = ("study", "card", "seed", "refusals", "created", *DIGESTS, *LISTS, *FLAGS, *TEXTS)
+NEEDED = ("study", "card", "kind", "seed", "refusals", "created", *DIGESTS, *LISTS, *FLAGS, *TEXTS)
 AGAIN = "make it again with python -m drift.fit"
 INDEX = (
     "file",
@@ -60,10 +61,11 @@ class Inputs:
     card: str
     card_text: str
     card_digest: str
+    kind: str  # "ratings", "cells" or "labels"
     terms: tuple[str, ...]
     left_out: tuple[str, ...]
     refusals: str  # how they are coded: "lowest", "missing", or "" where none are declared
-    beside: bool  # whether that is the other coding than the declared one
+    other_coding: bool  # whether that is the other coding than the declared one
     seed: int
     settings: Mapping[str, int | float]
 
@@ -75,24 +77,39 @@ class Inputs:
 
 
 def posterior_path(folder: Path, inputs: Inputs) -> Path:
-    beside = f"-refusals-{inputs.refusals}" if inputs.beside else ""
-    return folder / f"{inputs.study}-{inputs.card}{beside}.nc"
+    other = f"-refusals-{inputs.refusals}" if inputs.other_coding else ""
+    return folder / f"{inputs.study}-{inputs.card}{other}.nc"
 
 
-def assemble(draws: xr.DataTree, data: xr.Dataset, inputs: Inputs, checks: list[dict[str, Any]]) -> xr.DataTree:
-    """The tree that is stored: draws, the data as coded, and how it was made as attributes of the root."""
+def assemble(
+    draws: xr.DataTree,
+    data: xr.Dataset,
+    inputs: Inputs,
+    checks: list[dict[str, Any]],
+    beside: Mapping[str, xr.Dataset] | None = None,
+) -> xr.DataTree:
+    """The tree that is stored: draws, the data as coded, how it was made as attributes of the root, and groups beside.
+
+    Draws are kept in single precision, 7 digits: far below any Monte Carlo error.
+    """
     stats = draws["sample_stats"].to_dataset()
-    posterior = draws["posterior"].to_dataset().drop_attrs().astype(np.float32)  # 7 digits: far below any MCSE
-    observed = [name for name in OBSERVED if name in data]
+    posterior = _single(draws["posterior"].to_dataset().drop_attrs())
+    observed = [name for name in (OBSERVED_LABELS if inputs.kind == "labels" else OBSERVED) if name in data]
     groups = {
         "posterior": posterior,
         "sample_stats": stats[[name for name in STATISTICS if name in stats]].drop_attrs(),
         "observed_data": data[observed].drop_attrs(),
         "constant_data": data.drop_vars(observed),
+        **{name: _single(group) for name, group in (beside or {}).items()},
     }
     tree = xr.DataTree.from_dict(groups)
     tree.attrs = _attributes(inputs, checks) | {"variables": json.dumps(sorted(map(str, posterior.data_vars)))}
     return tree
+
+
+def _single(data: xr.Dataset) -> xr.Dataset:
+    """The draws of a dataset in single precision; what is no draw stays as it is."""
+    return data.assign({name: value.astype(np.float32) for name, value in data.items() if "draw" in value.dims})
 
 
 def _attributes(inputs: Inputs, checks: list[dict[str, Any]]) -> dict[str, Any]:
@@ -103,10 +120,11 @@ def _attributes(inputs: Inputs, checks: list[dict[str, Any]]) -> dict[str, Any]:
         "title": inputs.title,
         "simulated": str(inputs.simulated).lower(),
         "card": inputs.card,
+        "kind": inputs.kind,
         "terms": json.dumps(inputs.terms),
         "left_out": json.dumps(inputs.left_out),
         "refusals": inputs.refusals,
-        "beside": str(inputs.beside).lower(),
+        "other_coding": str(inputs.other_coding).lower(),
         "seed": inputs.seed,
         "settings": json.dumps(dict(inputs.settings)),
         "checks": json.dumps(checks),
@@ -174,7 +192,7 @@ def write_posterior(tree: xr.DataTree, path: Path) -> Path:
     """Write the NetCDF file, then its JSON record and the folder's index; each is complete or absent."""
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_orphans(path.parent)
-    encoding = {f"/{group}": _compressed(tree[group].to_dataset()) for group in GROUPS}
+    encoding = {group.path: _compressed(group.to_dataset()) for group in tree.subtree}
     _beside(path, lambda beside: tree.to_netcdf(beside, engine="h5netcdf", encoding=encoding))
     record = strict_json(_record(tree, path)) + "\n"
     _beside(path.with_suffix(".json"), lambda beside: beside.write_text(record, encoding="utf-8"))
@@ -195,14 +213,19 @@ def _record(tree: xr.DataTree, path: Path) -> dict[str, Any]:
     listed = {str(name): value for name, value in tree.attrs.items() if name not in TEXTS}
     parsed = {name: json.loads(value) if name in (*LISTS, *FLAGS) else value for name, value in listed.items()}
     sizes = tree["posterior"].sizes
-    observed = next(iter(tree["observed_data"].data_vars.values()))
     return {
         "file": path.name,
         **parsed,
-        "rows": int(observed.size),
+        "rows": _n_rows(tree),
         "draws": int(sizes["chain"] * sizes["draw"]),
         "file_digest": hashlib.sha256(path.read_bytes()).hexdigest(),
     }
+
+
+def _n_rows(tree: xr.DataTree) -> int:
+    """Rows of the data: label patterns stand for several."""
+    data = tree["constant_data"] if tree.attrs["kind"] == "labels" else tree["observed_data"]
+    return int(data.sizes["row"] if "row" in data.sizes else next(iter(data.data_vars.values())).size)
 
 
 def write_index(folder: Path) -> Path:
@@ -277,6 +300,12 @@ def read_attributes(path: Path) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") and getattr(value, "size", 0) == 1 else value
+
+
+def write_text(path: Path, text: str) -> None:
+    """A text file, complete or absent; its folder is made where there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _beside(path, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
 def _beside(path: Path, write: Callable[[Path], Any]) -> None:

@@ -19,11 +19,28 @@ if TYPE_CHECKING:
 
 FENCE = "+++"
 KEYS = ("builder", "priors", "references")
-KINDS = {"ordinal": "ratings", "ordinal-interaction": "ratings", "cell-means": "cells"}
+KINDS = {
+    "ordinal": "ratings",
+    "ordinal-interaction": "ratings",
+    "cell-means": "cells",
+    "misclassification": "labels",
+    "misclassification-dependent": "labels",
+    "misclassification-reference": "labels",
+    "misclassification-ordinal": "labels",
+}
 TERMS = {
     "ordinal": ("domain", "model:domain", "question", "participant"),
     "ordinal-interaction": ("domain", "model:domain", "question", "model:question", "participant"),
     "cell-means": ("domain", "model:domain", "question"),
+    **dict.fromkeys(
+        (
+            "misclassification",
+            "misclassification-dependent",
+            "misclassification-reference",
+            "misclassification-ordinal",
+        ),
+        ("arm", "model", "stratum", "arm:model", "arm:stratum"),
+    ),
 }
 
 
@@ -39,12 +56,12 @@ class Card:
 
     @property
     def kind(self) -> str:
-        """What the card is fitted to: "ratings" or "cells"."""
+        """What the card is fitted to: "ratings", "cells" or "labels"."""
         return KINDS[self.builder]
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """Terms of its linear predictor besides model."""
+        """Terms of its linear predictor besides those that it always has."""
         return TERMS[self.builder]
 
 
@@ -117,6 +134,10 @@ def default_priors(card: Card) -> Any:
 def _builders() -> dict[str, tuple[Callable[..., pm.Model], Any]]:
     """The model function and its priors class; imported here because PyMC takes seconds to import."""
     from drift.models.cell_means import CellMeansPriors, cell_means
+    from drift.models.misclassification import misclassification
+    from drift.models.misclassification_ordinal import misclassification_ordinal
+    from drift.models.misclassification_ordinal_priors import OrdinalScorerPriors
+    from drift.models.misclassification_priors import DependentPriors, MisclassificationPriors
     from drift.models.ordinal import OrdinalPriors, ordinal
     from drift.models.ordinal_interaction import OrdinalInteractionPriors, ordinal_interaction
 
@@ -124,6 +145,10 @@ def _builders() -> dict[str, tuple[Callable[..., pm.Model], Any]]:
         "ordinal": (ordinal, OrdinalPriors),
         "ordinal-interaction": (ordinal_interaction, OrdinalInteractionPriors),
         "cell-means": (cell_means, CellMeansPriors),
+        "misclassification": (misclassification, MisclassificationPriors),
+        "misclassification-dependent": (misclassification, DependentPriors),
+        "misclassification-reference": (misclassification, MisclassificationPriors),
+        "misclassification-ordinal": (misclassification_ordinal, OrdinalScorerPriors),
     }
 
 
@@ -147,7 +172,7 @@ def card_priors(card: Card, priors: Any) -> Any:
 
 def _like(default: Any, value: Any) -> Any:
     """A TOML value as the type of the default that it replaces."""
-    from drift.models.effects import Spread
+    from drift.models.priors import Spread
 
     if isinstance(default, Spread):
         if not isinstance(value, dict) or len(value) != 1 or not {*value} <= {"half_normal", "fixed"}:

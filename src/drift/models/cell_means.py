@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import pymc as pm
 import pytensor.tensor as pt
 
-from drift.models.effects import Spread, declare, effect, unpooled_means
+from drift.models.effects import declare, effect, unpooled_means
 from drift.models.frame import Frame
+from drift.models.priors import Spread
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """The words that the model functions are written in. Each is said inside a `with pm.Model` block."""
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -12,14 +11,7 @@ from pytensor.tensor.variable import TensorVariable
 from drift.errors import CardFileError
 from drift.likelihood.operations import CumulativeLogit, ZeroSum
 from drift.models.frame import Frame
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Prior of the standard deviation of a set of effects: half-normal with this scale, or fixed at it (no pooling)."""
-
-    scale: float
-    kind: Literal["half_normal", "fixed"] = "half_normal"
+from drift.models.priors import Spread
 
 
 def declare(frame: Frame) -> None:

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from drift.data.ratings import Ratings
-from drift.models.effects import Spread
 from drift.models.ordinal import OrdinalPriors
+from drift.models.priors import Spread
 
 if TYPE_CHECKING:
     import bambi as bmb

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import pymc as pm
 import pytensor.tensor as pt
 
-from drift.models.effects import Spread, answers, cumulative_logit, declare, effect, induced_dirichlet, levels
+from drift.models.effects import answers, cumulative_logit, declare, effect, induced_dirichlet, levels
 from drift.models.frame import Frame
 from drift.models.ordinal import OrdinalPriors
+from drift.models.priors import Spread
 
 
 @dataclass(frozen=True)

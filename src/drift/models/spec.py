@@ -14,10 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from drift.data.cells import cells_from_ratings
+from drift.data.labels import Labels
 from drift.data.ratings import Ratings
-from drift.models.cards import Card, build_model, card_folder, card_names, default_priors, read_card
-from drift.models.effects import Spread
+from drift.models.cards import Card, build_model, card_folder, card_names, card_priors, default_priors, read_card
 from drift.models.frame import Frame, cells_frame, ratings_frame
+from drift.models.label_frame import labels_frame
+from drift.models.misclassification_ordinal_frame import ordinal_labels_frame, ordinal_reference_labels
+from drift.models.misclassification_ordinal_priors import OrdinalScorerPriors
+from drift.models.misclassification_ordinal_priors import rater_prior as ordinal_rater_prior
+from drift.models.priors import Spread
+from drift.models.rater_assumptions import rater_assumptions
 from drift.scale import Scale
 
 if TYPE_CHECKING:
@@ -26,6 +32,7 @@ if TYPE_CHECKING:
 BEGIN, END = "<!-- spec -->", "<!-- /spec -->"
 SIZES = {"participant": 4, "question": 6, "model": 3, "domain": 2}  # of the fixed data set: 72 crossed ratings
 REFERENCE_STEP = 0.3  # the fixed point: the start of the chains plus .3 times the cosine of 1, 2, 3, ...
+ORDINAL = "misclassification-ordinal"
 DIGITS = 6  # decimals of the log density: builds differ in the tenth
 
 
@@ -34,7 +41,7 @@ def spec(card: Card) -> str:
     frame = reference_frame(card)
     model = build_model(card, frame)
     lines = [
-        f"builder `{card.builder}`, fitted to {card.kind}; terms: model, {', '.join(card.terms)}.",
+        f"builder `{card.builder}`, fitted to {card.kind}; terms: {', '.join(dict.fromkeys(_terms(card)))}.",
         "",
         "| prior | value |",
         "|---|---|",
@@ -53,8 +60,17 @@ def spec(card: Card) -> str:
     return "\n".join([BEGIN, *lines, END])
 
 
+def _terms(card: Card) -> tuple[str, ...]:
+    return card.terms if card.kind == "labels" else ("model", *card.terms)
+
+
 def reference_frame(card: Card) -> Frame:
     """The card's frame on the fixed data set, every term kept."""
+    if card.builder == ORDINAL:
+        priors = card_priors(card, OrdinalScorerPriors)
+        return ordinal_labels_frame(ordinal_reference_labels(), ordinal_rater_prior(priors))
+    if card.kind == "labels":
+        return labels_frame(_reference_labels(), rater_assumptions(card, _reference_labels(), "rater 1"))
     ratings = _reference_ratings()
     if card.kind == "cells":
         return cells_frame(cells_from_ratings(ratings), card.terms)
@@ -78,6 +94,33 @@ def _reference_ratings() -> Ratings:
     )
 
 
+def _reference_labels() -> Labels:
+    """Labels of three arms, two models and two strata by an arithmetic rule, every third row rated."""
+    key, arm, model, stratum = np.indices((6, 3, 2, 2)).reshape(4, -1)
+    place = np.arange(key.size)
+    codes = {"key": key, "arm": arm, "model": model, "stratum": stratum, "population": 0 * key}
+    names = {name: tuple(f"{name} {i + 1}" for i in range(code.max() + 1)) for name, code in codes.items()}
+    scorer = ((key + arm + 2 * model) % 3 == 0).astype(np.int8)
+    rated = (place % 3 == 0)[:, None] & (np.arange(2) <= place[:, None] % 2)
+    rating = np.where(rated, scorer[:, None] ^ (place[:, None] % 5 == np.arange(2)), -1).astype(np.int8)
+    return Labels(
+        scorer=scorer,
+        rating=rating,
+        codes=codes,
+        levels=names,
+        raters=("rater 1", "rater 2"),
+        audit=np.where(rated.any(axis=1), 0, -1),
+        audits=("reference",),
+        inclusion=np.full(key.size, np.nan),
+        line=place + 2,
+        source="reference",
+        digest="",
+        dropped={},
+        target=0,
+        unrated={},
+    )
+
+
 def reference_density(model: pm.Model) -> float:
     """Log density at the fixed point, of the unconstrained values and with their Jacobians, as it is sampled."""
     start = model.initial_point()
@@ -86,7 +129,8 @@ def reference_density(model: pm.Model) -> float:
         numbers = np.arange(taken + 1, taken + 1 + value.size)
         point[name] = value + REFERENCE_STEP * np.cos(numbers).reshape(value.shape)
         taken += value.size
-    return float(model.compile_logp(mode="FAST_COMPILE")(point))
+    terms = model.compile_logp(sum=False, mode="FAST_COMPILE")(point)  # added up here: fusion has a limit of operands
+    return float(sum(np.sum(term) for term in terms))
 
 
 def _priors(priors: Any) -> list[tuple[str, str]]:

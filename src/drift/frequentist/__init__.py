@@ -1,0 +1,1 @@
+"""Frequentist answers beside the posterior's: estimates with confidence intervals, from plain arrays."""

@@ -1,0 +1,1 @@
+"""From a study and a card to a stored posterior."""
