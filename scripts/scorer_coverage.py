@@ -208,29 +208,32 @@ def _rater(labels: Labels) -> int:
     return 0 if len(labels.raters) else -1
 
 
-def saved(folder: Path, job: tuple[str, int]) -> list[dict[str, Any]]:
-    """One data set, read if it is in the folder already: a killed run goes on where it was."""
+def saved(folder: Path, job: tuple[str, int]) -> None:
+    """One data set, passed over if it is in the folder already: a killed run goes on where it was."""
     name, seed = job
     path = folder / f"{name.replace(' ', '-').replace(',', '')}-{seed}.json"
     if not path.exists():
         beside = path.with_suffix(f".{os.getpid()}.part")
         beside.write_text(json.dumps(one(name, seed)), encoding="utf-8")
         beside.replace(path)
-    return list(json.loads(path.read_text(encoding="utf-8")))
 
 
-def run(names: Iterable[str], n_sets: int, folder: Path, workers: int) -> pd.DataFrame:
-    """Long table: study, seed, pair, method, covered, width, error."""
+def run(names: Iterable[str], n_sets: int, folder: Path, workers: int) -> None:
+    """Every data set once, each a file in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     jobs = [(name, seed) for name in names for seed in range(1, n_sets + 1)]
-    rows: list[dict[str, Any]] = []
     with ProcessPoolExecutor(workers) as pool:
-        for place, found in enumerate(pool.map(partial(saved, folder), jobs), 1):
+        for place, _ in enumerate(pool.map(partial(saved, folder), jobs), 1):
             if place % 20 == 0:
                 print(f"{place} of {len(jobs)} data sets", file=sys.stderr, flush=True)
-            for row in found:
-                rows += [_checked(row, method, *ends) for method, ends in row["intervals"].items()]
-    return pd.DataFrame(rows)
+
+
+def results(folder: Path) -> pd.DataFrame:
+    """All that the folder holds, a long table: study, seed, pair, method, covered, width, error."""
+    rows = [row for path in sorted(folder.glob("*.json")) for row in json.loads(path.read_text(encoding="utf-8"))]
+    found = pd.DataFrame([_checked(row, method, *ends) for row in rows for method, ends in row["intervals"].items()])
+    order = {name: place for place, name in enumerate(panels())}
+    return found.sort_values("study", key=lambda column: column.map(order), kind="stable")
 
 
 def _checked(row: dict[str, Any], method: str, low: float, high: float, middle: float) -> dict[str, Any]:
@@ -322,7 +325,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments.add_argument("--workers", type=int, default=os.cpu_count(), help="processes (default: one a core)")
     arguments.add_argument("--page", action="store_true", help=f"write {PAGE.name}")
     options = arguments.parse_args(argv)
-    rows = run(options.study or panels(), options.data_sets, options.folder, options.workers)
+    run(options.study or panels(), options.data_sets, options.folder, options.workers)
+    rows = results(options.folder)
     print(table_text(summary(rows)))
     if rows["study"].isin(PRESETS).any():
         print(table_text(outlying(rows)))

@@ -146,6 +146,7 @@ def _functions(model: pm.Model) -> tuple[dict[str, Any], dict[str, Any]]:
     """The model as two numba functions of (point, *data), and what a later process must know to call them."""
     import pytensor.tensor as pt
     from pymc.pytensorf import compile as compile_graph
+    from pytensor import config
     from pytensor.graph import clone_replace, rewrite_graph
 
     point = model.initial_point()
@@ -159,7 +160,8 @@ def _functions(model: pm.Model) -> tuple[dict[str, Any], dict[str, Any]]:
     gradient = pt.concatenate([derivative.ravel() for derivative in pt.grad(logp, values)])
     reported = [v for v in model.unobserved_value_vars if not v.name.endswith(HIDDEN)]
     flat = pt.concatenate([variable.ravel() for variable in reported])
-    with model:
+    # Reassociated sums come out otherwise each time code is optimised: fresh code would not draw as the cache's does.
+    with model, config.change_flags(numba__fastmath=False):
         graphs = {
             "log_density": compile_graph([joined], clone_replace([logp, gradient], parts), mode="NUMBA"),
             "expand": compile_graph([joined], clone_replace([flat], parts), mode="NUMBA"),

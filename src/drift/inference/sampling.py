@@ -37,7 +37,7 @@ class Settings:
     @classmethod
     def for_labels(cls) -> Settings:
         """Defaults for label patterns, where a step costs next to nothing and error rates are weakly identified."""
-        return cls(draws=2500, tune=600, target_accept=0.95)
+        return cls(draws=2000, tune=600, target_accept=0.95)
 
     def as_dict(self) -> dict[str, int | float]:
         return asdict(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -105,12 +106,13 @@ def _variant(variant: Variant, job: Job, *, show_progress: bool) -> xr.Dataset:
     say(f"  beside: {variant.title}")
     draws = _draw(variant.card, variant.frame, job, show_progress=show_progress)
     tree = assemble(draws, job.data, job.inputs, [])
-    good = passed(checks_made(tree, {}))
+    checks = checks_made(tree, job.estimands(tree))
     posterior = tree["posterior"].to_dataset()
     kept = posterior[[name for name in posterior.data_vars if not str(name).startswith("sd_")]]
     kept = kept.isel(draw=slice(None, None, max(1, kept.sizes["draw"] // VARIANT_DRAWS)))
     found = kept.merge(variant.data)
-    return found.assign_attrs(title=variant.title, checks_passed=str(good).lower())
+    listed = json.dumps([check.as_dict() for check in checks])
+    return found.assign_attrs(title=variant.title, checks=listed, checks_passed=str(passed(checks)).lower())
 
 
 def _draw(card: Card, frame: Frame, job: Job, *, show_progress: bool) -> xr.DataTree:

@@ -175,8 +175,8 @@ def _like(default: Any, value: Any) -> Any:
     from drift.models.priors import Spread
 
     if isinstance(default, Spread):
-        if not isinstance(value, dict) or len(value) != 1 or not {*value} <= {"half_normal", "fixed"}:
-            raise ValueError("write {half_normal = 1.5} or {fixed = 10.0}")
+        if not isinstance(value, dict) or len(value) != 1 or not {*value} <= {"half_normal", "gamma", "fixed"}:
+            raise ValueError("write {half_normal = 1.5}, {gamma = 0.4} or {fixed = 10.0}")
         ((kind, scale),) = value.items()
         return Spread(_positive(scale), kind)
     if isinstance(default, tuple):

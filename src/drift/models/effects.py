@@ -11,7 +11,7 @@ from pytensor.tensor.variable import TensorVariable
 from drift.errors import CardFileError
 from drift.likelihood.operations import CumulativeLogit, ZeroSum
 from drift.models.frame import Frame
-from drift.models.priors import Spread
+from drift.models.priors import SHAPE, Spread
 
 
 def declare(frame: Frame) -> None:
@@ -22,7 +22,11 @@ def declare(frame: Frame) -> None:
 
 def standard_deviation(name: str, prior: Spread) -> Any:
     """A positive scalar called `name`, or the constant that the card fixes it at."""
-    return prior.scale if prior.kind == "fixed" else pm.HalfNormal(name, prior.scale)
+    if prior.kind == "fixed":
+        return prior.scale
+    return (
+        pm.HalfNormal(name, prior.scale) if prior.kind == "half_normal" else pm.Gamma(name, SHAPE, SHAPE / prior.scale)
+    )
 
 
 def effect(frame: Frame, *factors: str, sd: Spread) -> Any:

@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import truncnorm
 
 from drift.models.frame import Frame
-from drift.models.priors import Spread
+from drift.models.priors import SHAPE, Spread
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class MisclassificationPriors:
     fnr_spread: float = 0.8
     arm_apart: float = 0.2
     arm_dof: float = 4.0
-    sd_fpr_arm: Spread = Spread(0.5)
+    sd_fpr_arm: Spread = Spread(0.4, "gamma")
     sd_fnr_arm: Spread = Spread(0.7)
     sd_fpr_model: Spread = Spread(0.5)
     sd_fnr_model: Spread = Spread(0.5)
@@ -95,9 +95,10 @@ class _Prior:
 
     def spread(self, prior: Spread) -> Floats:
         """(draw, 1) standard deviations."""
-        return np.full((self.n_draws, 1), prior.scale) * (
-            np.abs(self.normal(1)) if prior.kind == "half_normal" else 1.0
-        )
+        if prior.kind == "gamma":
+            return self.rng.gamma(SHAPE, prior.scale / SHAPE, (self.n_draws, 1))
+        size = np.abs(self.normal(1)) if prior.kind == "half_normal" else np.ones((self.n_draws, 1))
+        return np.asarray(prior.scale * size)
 
     def effect(self, term: str, prior: Spread, *factors: str, free_rows: bool = False) -> Floats | float:
         """(draw, cell) effect, zero-sum over its factors (over the last one alone with `free_rows`); 0 if left out."""

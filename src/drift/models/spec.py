@@ -139,7 +139,8 @@ def _priors(priors: Any) -> list[tuple[str, str]]:
 
 def _prior_text(value: Any) -> str:
     if isinstance(value, Spread):
-        return f"half-normal({value.scale:g})" if value.kind == "half_normal" else f"fixed at {value.scale:g}"
+        words = {"half_normal": "half-normal({:g})", "gamma": "gamma with mean {:g}", "fixed": "fixed at {:g}"}
+        return words[value.kind].format(value.scale)
     return ", ".join(f"{item:g}" for item in value) if isinstance(value, tuple) else f"{value:g}"
 
 
