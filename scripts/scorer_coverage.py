@@ -37,7 +37,7 @@ from drift.models.rater_assumptions import rater_assumptions
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "calibration.md"
 REAL = ROOT.parent / "shared" / "data"
-SETTINGS = Settings(draws=750, tune=500, chains=2, target_accept=0.9)
+SETTINGS = Settings(draws=500, tune=400, chains=2, target_accept=0.9)
 AUDITED = 48  # an arm
 INTERVAL = (0.025, 0.975)
 BESIDE = {
@@ -331,9 +331,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if rows["study"].isin(PRESETS).any():
         print(table_text(outlying(rows)))
     if options.page:
-        PAGE.write_text(
-            page(rows, f"scripts/scorer_coverage.py --data-sets {options.data_sets} --page"), encoding="utf-8"
-        )
+        chosen = "".join(f" --study {json.dumps(name)}" for name in options.study or ())
+        command = f"scripts/scorer_coverage.py --data-sets {options.data_sets}{chosen} --page"
+        PAGE.write_text(page(rows, command), encoding="utf-8")
     return 0
 
 

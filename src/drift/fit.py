@@ -50,7 +50,8 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--target-accept",
         type=_share,
-        help="acceptance rate aimed at, between 0 and 1 (default: 0.8, or 0.95 for fewer than 5,000 rows)",
+        help="acceptance rate aimed at, between 0 and 1 (default: 0.8; 0.9 for more than 500 effects; 0.95 for fewer "
+        "than 5,000 rows)",
     )
     arguments.add_argument("--quiet", action="store_true", help="no progress bar")
     arguments.add_argument("--json", action="store_true", help="print the conclusions as JSON")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from drift.inference.compiled import Compiled, pack
 
 FEW_ROWS = 5000  # below it draws are cheap, and spreads that may be near 0 need more of them and smaller steps
-MANY_QUANTITIES = 500  # above it a chain keeps twice the draws: the worst R-hat of many is the largest of much noise
+MANY_QUANTITIES = 500  # above it more draws, smaller steps: the worst R-hat of many is the largest of much noise
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Settings:
         """Defaults for a posterior of that many quantities from that many rows."""
         if n_rows < FEW_ROWS:
             return cls(draws=2000, target_accept=0.95)
-        return cls(draws=2000 if n_quantities > MANY_QUANTITIES else 1000)
+        return cls(draws=2000, target_accept=0.9) if n_quantities > MANY_QUANTITIES else cls()
 
     @classmethod
     def for_labels(cls) -> Settings:

@@ -171,7 +171,8 @@ def _estimands(tree: xr.DataTree, study: Study) -> dict[str, xr.DataArray]:
         target, of = replace(study.target, questions=questions), f"({questions} questions)"
         by_model = deviation(tree, target)
         found[f"deviation by model {of}"] = by_model
-        found[f"difference of models {of}"] = pair_differences(by_model)
+        if by_model.sizes["model"] > 1:
+            found[f"difference of models {of}"] = pair_differences(by_model)
         if "domain" in tree["constant_data"].coords:
             found[f"deviation by model and domain {of}"] = deviation(tree, target, by="model_domain")
         if study.contrasts:

@@ -56,8 +56,8 @@ def _error(frame: Frame, priors: MisclassificationPriors, kind: str) -> TensorVa
     level: Any = pm.Normal(f"{kind}_overall_free", *overall(priors, kind))
     if "arm" in frame.terms:
         sd = standard_deviation(f"sd_{kind}_arm", spread["arm"])
-        arms = _false_positives(level, sd, frame, priors) if kind == "fpr" else _misses(level, sd, frame, priors)
-        level = arms[data["cell_arm"]]
+        level = _false_positives(level, sd, frame) if kind == "fpr" else _misses(level, sd, frame, priors)
+        level = level[data["cell_arm"]]
     stratum = Spread(priors.error_stratum, "fixed")
     return (
         level
@@ -68,14 +68,9 @@ def _error(frame: Frame, priors: MisclassificationPriors, kind: str) -> TensorVa
     )
 
 
-def _false_positives(level: Any, sd: Any, frame: Frame, priors: MisclassificationPriors) -> TensorVariable:
-    """(arm,) probits: an arm resembles the others, or (`arm_apart`) its rate may be anything, uniform on (0, 1).
-
-    With a normal or a Student t alone, an arm far out is drawn towards the others, and its prevalence with it.
-    """
-    weight = np.array([1.0 - priors.arm_apart, priors.arm_apart])
-    location, scale = pt.stack([level, pt.as_tensor(0.0)]), pt.stack([sd, pt.as_tensor(1.0)])
-    return pm.NormalMixture("fpr_arm_free", weight, location, scale, shape=len(frame.coords["arm"]))
+def _false_positives(level: Any, sd: Any, frame: Frame) -> TensorVariable:
+    """(arm,) probits of false positives about the common level."""
+    return pm.Normal("fpr_arm_free", level, sd, shape=len(frame.coords["arm"]))
 
 
 def _misses(level: Any, sd: Any, frame: Frame, priors: MisclassificationPriors) -> TensorVariable:

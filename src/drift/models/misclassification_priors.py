@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 class MisclassificationPriors:
     """Probit scale: a median of .115 is the probit -1.2. Rates are errors; `spread` is the sd of a location.
 
-    prevalence: sd of each arm's probit (1 is uniform on the probability; arms are not pooled). arm_apart: probability
-    that an arm's false positive rate has nothing to do with the others', and is uniform on (0, 1). arm_dof: degrees of
+    prevalence: sd of each arm's probit (1 is uniform on the probability; arms are not pooled). sd_fpr_arm: fixed, so
+    that arms which happen to lie close are not drawn together, nor one far out towards them. arm_dof: degrees of
     freedom of the Student t that the arms' false negatives follow. rater_*: a normal truncated at 0, so that a rater
     errs on fewer than half of each class: this fixes what truth 1 means.
     """
@@ -33,10 +33,9 @@ class MisclassificationPriors:
     fpr_spread: float = 0.8
     fnr_median: float = 0.081
     fnr_spread: float = 0.8
-    arm_apart: float = 0.2
     arm_dof: float = 4.0
-    sd_fpr_arm: Spread = Spread(0.4, "gamma")
-    sd_fnr_arm: Spread = Spread(0.7)
+    sd_fpr_arm: Spread = Spread(0.8, "fixed")
+    sd_fnr_arm: Spread = Spread(0.4, "gamma")
     sd_fpr_model: Spread = Spread(0.5)
     sd_fnr_model: Spread = Spread(0.5)
     sd_fpr_arm_model: Spread = Spread(0.3)
@@ -139,10 +138,7 @@ def _error(draw: _Prior, priors: MisclassificationPriors, kind: str) -> Floats:
     if "arm" in draw.frame.terms:
         shape = (draw.n_draws, draw.size("arm"))
         law = draw.rng.normal(size=shape) if kind == "fpr" else draw.rng.standard_t(priors.arm_dof, shape)
-        arms = common + draw.spread(spread["arm"]) * law
-        if kind == "fpr":
-            arms = np.where(draw.rng.random(shape) < priors.arm_apart, draw.rng.normal(size=shape), arms)
-        common = arms[:, draw.index("arm")]
+        common = (common + draw.spread(spread["arm"]) * law)[:, draw.index("arm")]
     return np.asarray(
         common
         + draw.effect("model", spread["model"], "model")
