@@ -9,7 +9,7 @@ import xarray as xr
 
 from drift.estimands.kernel import bounded_exp
 from drift.estimands.population import new_question_sd
-from drift.estimands.quadrature import Floats, n_nodes_for, normal_nodes
+from drift.estimands.quadrature import LEAST_WEIGHT, Floats, n_nodes_for, normal_nodes
 from drift.estimands.terms import SAMPLE, Ordinal, read_ordinal
 
 Scale = Literal["latent", "response"]
@@ -114,7 +114,7 @@ def _moments(base, weight, cutpoints, sd_all, z, w):  # type: ignore[no-untyped-
     return grid, square, predictor_square
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@numba.njit(cache=True, nogil=True)
 def _squared_means(base, weight, cutpoints, sds, sd_all, z, w):  # type: ignore[no-untyped-def]  # compiled
     """(sample, factor) each: E of E(code | factor)^2, E(code | factor, model)^2, E(code | factor, model, domain)^2.
 
@@ -123,42 +123,59 @@ def _squared_means(base, weight, cutpoints, sds, sd_all, z, w):  # type: ignore[
     (n_models, n_domains), n = base.shape[1:], z.size
     shape = (base.shape[0], sds.shape[2])
     alone, in_model, in_cell = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    odds_of_node = np.empty((n, n))
+    first, last = _pairs_that_count(w)
+    odds, given_cell = np.empty(n * n_domains), np.empty(n * n_domains)  # domain within node of the factor
     for s, f in np.ndindex(shape):
         given = np.zeros(n)
         for m in range(n_models):
-            _fill_odds(sds[s, m, f], np.sqrt(max(sd_all[s, m] ** 2 - sds[s, m, f] ** 2, 0.0)), z, odds_of_node)
-            given_model = np.zeros(n)
-            for d in range(n_domains):
-                given_cell = _mean_codes(cutpoints[s] - base[s, m, d], odds_of_node, w)
-                given_model += weight[d] * given_cell
-                in_cell[s, f] += weight[d] / n_models * (w * given_cell**2).sum()
-            given += given_model / n_models
-            in_model[s, f] += (w * given_model**2).sum() / n_models
+            for i in range(n):
+                for d in range(n_domains):
+                    odds[i * n_domains + d] = bounded_exp(-base[s, m, d] - sds[s, m, f] * z[i])
+            rest = np.sqrt(max(sd_all[s, m] ** 2 - sds[s, m, f] ** 2, 0.0))
+            given_cell[:] = 0.0
+            for j in range(n):
+                here = slice(first[j] * n_domains, last[j] * n_domains)
+                _add_codes(cutpoints[s], rest * z[j], w[j], odds[here], given_cell[here])
+            for i in range(n):
+                given_model = 0.0
+                for d in range(n_domains):
+                    value = given_cell[i * n_domains + d]
+                    given_model += weight[d] * value
+                    in_cell[s, f] += w[i] * weight[d] / n_models * value * value
+                given[i] += given_model / n_models
+                in_model[s, f] += w[i] / n_models * given_model * given_model
         alone[s, f] = (w * given**2).sum()
     return alone, in_model, in_cell
 
 
 @numba.njit(cache=True, nogil=True)
-def _fill_odds(outer, inner, z, out):  # type: ignore[no-untyped-def]  # compiled
-    """out: (node, node) exp(-x) at x = outer z_i + inner z_j."""
-    for i in range(z.size):
-        for j in range(z.size):
-            out[i, j] = bounded_exp(-outer * z[i] - inner * z[j])
+def _pairs_that_count(w):  # type: ignore[no-untyped-def]  # compiled
+    """For each inner node the outer ones, first to before last, with which its weight is more than `LEAST_WEIGHT`."""
+    first, last = np.zeros(w.size, np.int64), np.zeros(w.size, np.int64)
+    for j in range(w.size):
+        counts = np.flatnonzero(w * w[j] > LEAST_WEIGHT)
+        if counts.size > 0:
+            first[j], last[j] = counts[0], counts[-1] + 1
+    return first, last
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _mean_codes(above, odds_of_node, w):  # type: ignore[no-untyped-def]  # compiled
-    """(node,) E(code) given the outer node, cutpoints `above` the predictor's centre, averaged over the inner one."""
-    found = np.zeros(w.size)
-    for k in range(above.size):
-        odds = bounded_exp(above[k])
-        for i in range(w.size):
-            total = 0.0
-            for j in range(w.size):
-                total += w[j] / (1.0 + odds * odds_of_node[i, j])
-            found[i] += total
-    return found
+def _add_codes(cutpoints, shift, weight, odds, out):  # type: ignore[no-untyped-def]  # compiled
+    """Add weight E(code) at every predictor x + shift, odds = exp(-x). Two cutpoints share a division.
+
+    1 / (1 + a) + 1 / (1 + b) = (2 + a + b) / (1 + a + b + a b)
+    """
+    n = cutpoints.size
+    for k in range(0, n - 1, 2):
+        one, two = bounded_exp(cutpoints[k] - shift), bounded_exp(cutpoints[k + 1] - shift)
+        both, product = one + two, one * two
+        for i in range(odds.size):
+            linear = both * odds[i]
+            out[i] += weight * (2.0 + linear) / (1.0 + linear + product * odds[i] * odds[i])
+    if n % 2 == 1:
+        one = bounded_exp(cutpoints[n - 1] - shift)
+        for i in range(odds.size):
+            out[i] += weight / (1.0 + one * odds[i])
 
 
 def _latent_parts(terms: Ordinal) -> tuple[Floats, Floats, Floats]:
