@@ -129,23 +129,27 @@ def _limit_problem(name: str, value: float, known: Sequence[str]) -> str:
     return ""
 
 
-def construct_gate(same_construct: bool | None, treatment: str, comparator: str) -> Gate:
+def construct_gate(same_construct: bool | None, treatment: str, comparator: str, label: str = "label 1") -> Gate:
     """Whether label 1 means the same in both arms: declared by a person, no computation can tell."""
     arms = f"{treatment} and {comparator}"
     if same_construct is None:
-        reason = f"nobody has declared whether label 1 means the same in {arms}"
+        reason = f"nobody has declared whether {label} means the same in {arms}"
         return Gate("construct", None, reason, "declare same_construct = true or false for this contrast")
     if same_construct:
-        return Gate("construct", True, f"label 1 is declared to mean the same in {arms}")
-    change = "a comparator under which label 1 means the same, and an audit of the two"
-    return Gate("construct", False, f"label 1 is declared to mean different things in {arms}", change)
+        return Gate("construct", True, f"{label} is declared to mean the same in {arms}")
+    change = f"a comparator under which {label} means the same, and an audit of the two"
+    return Gate("construct", False, f"{label} is declared to mean different things in {arms}", change)
 
 
-def observation_gate(arms: Mapping[str, ArmAudit], limit: Limits = DEFAULTS) -> Gate:
-    """Whether errors of either kind could be seen in each arm of the contrast."""
-    seen = [
-        f"{arm}: {audit.positives} positive, {audit.negatives} negative{_absent(audit)}" for arm, audit in arms.items()
-    ]
+def observation_gate(
+    arms: Mapping[str, ArmAudit], limit: Limits = DEFAULTS, kinds: tuple[str, str] = ("positive", "negative")
+) -> Gate:
+    """Whether errors of either kind could be seen in each arm of the contrast.
+
+    `kinds`: what positives and negatives are called where labels are not 0 and 1.
+    """
+    one, other = kinds
+    seen = [f"{arm}: {audit.positives} {one}, {audit.negatives} {other}{_absent(audit)}" for arm, audit in arms.items()]
     short = [
         arm for arm, audit in arms.items() if audit.positives < limit.positives or audit.negatives < limit.negatives
     ]

@@ -1,17 +1,23 @@
-"""Conclusions of one posterior of an ordinal scorer: corrected mean deviation by arm and corrected contrasts."""
+"""Conclusions of one posterior of an ordinal scorer: mean deviation by arm, corrected contrasts, a card for each."""
 
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from drift.conclusions.contrast_card import plain
+from drift.conclusions.contrast_numbers import UNKNOWN, estimate_pp, share
+from drift.conclusions.contrast_parts import SensitivityPart
+from drift.conclusions.contrast_sections import VERDICTS
 from drift.conclusions.contrast_text import SIMULATED
+from drift.conclusions.ordinal_card import OrdinalContrastCard, ordinal_cards
 from drift.conclusions.ratings import CI_PROB
 from drift.conclusions.scorer import stored_scorer_study
 from drift.conclusions.text import bullet
@@ -25,12 +31,15 @@ from drift.estimands.ordinal_scorer import (
 )
 from drift.estimands.summary import summarise
 
-DECIDES = "Gates and dispositions are defined for labels 0 and 1; what is printed here decides nothing by itself."
+NOT_DECLARED = "The study declares no contrast, so nothing is decided."
 
 
 @dataclass(frozen=True)
 class OrdinalScorerConclusions:
-    """`deviation` by arm, percent, and `contrasts`, percentage points; empty where a convergence check failed."""
+    """`deviation` by arm, percent, `contrasts`, percentage points, and a card for each contrast.
+
+    All are empty where a convergence check failed.
+    """
 
     study: str
     title: str
@@ -40,13 +49,16 @@ class OrdinalScorerConclusions:
     checks: tuple[Mapping[str, Any], ...]
     deviation: tuple[Mapping[str, Any], ...]
     contrasts: tuple[Mapping[str, Any], ...]
+    cards: tuple[OrdinalContrastCard, ...]
 
     @property
     def withheld(self) -> bool:
         return not all(check["passed"] for check in self.checks)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Everything, as JSON takes it."""
+        found: dict[str, Any] = plain(self)
+        return found
 
     def as_text(self) -> str:
         head = [f"{self.study}, card {self.card}", self.title, *([SIMULATED] if self.simulated else [])]
@@ -59,11 +71,37 @@ class OrdinalScorerConclusions:
         if self.contrasts:
             title = f"Contrasts (percentage points; {interval}; positive = the treatment is worse)"
             parts.append(f"{title}\n{_table(self.contrasts)}")
-        return "\n\n".join([*parts, DECIDES])
+        return "\n\n".join([*parts, *(map(_card, self.cards) if self.cards else [NOT_DECLARED])])
 
 
 def _table(rows: tuple[Mapping[str, Any], ...]) -> str:
     return pd.DataFrame(rows).to_string(index=False, float_format="{:.2f}".format)
+
+
+def _card(card: OrdinalContrastCard) -> str:
+    """What was decided on a contrast and why, its gates, and the same under other assumptions."""
+    decision = card.disposition.decision
+    states = {True: "holds", False: "fails", None: "cannot be told"}
+    lines = [
+        f"{decision.upper()}: {VERDICTS[decision]}",
+        *card.disposition.reasons,
+        *(f"{gate.name} {states[gate.passed]}: {gate.reason}" for gate in card.gates),
+        *card.remarks,
+    ]
+    changes = [f"what would change it: {change}" for change in card.disposition.changes]
+    absent = f"not on this card: {'; '.join(card.not_here)}"
+    rows = pd.DataFrame([_sensitivity(part) for part in card.sensitivity]).to_string(index=False)
+    decided = "\n".join(map(bullet, [*lines, *changes, absent]))
+    return f"{card.contrast}\n{decided}\n{textwrap.indent(rows, '  ')}"
+
+
+def _sensitivity(part: SensitivityPart) -> dict[str, str]:
+    return {
+        "assumption": part.title,
+        "corrected (pp)": estimate_pp(part.corrected_pp) if part.corrected_pp else "withheld: its checks failed",
+        "P(sign)": UNKNOWN if part.sign_probability is None else share(part.sign_probability),
+        "bias (pp)": estimate_pp(part.bias_pp) if part.bias_pp else UNKNOWN,
+    }
 
 
 def conclude_ordinal_scorer(tree: xr.DataTree) -> OrdinalScorerConclusions:
@@ -78,6 +116,7 @@ def conclude_ordinal_scorer(tree: xr.DataTree) -> OrdinalScorerConclusions:
         checks=tuple(json.loads(tree.attrs["checks"])),
         deviation=_deviation(tree, study) if good else (),
         contrasts=_contrasts(tree, study) if good and study.contrasts else (),
+        cards=ordinal_cards(tree, study) if good else (),
     )
 
 

@@ -16,9 +16,16 @@ from drift.conclusions import evidence_parts, posterior_parts
 from drift.conclusions.audited import arm_audit, arm_rows, audit_parts, audit_records, prompts, unsampled
 from drift.conclusions.contrast_card import ContrastCard
 from drift.conclusions.contrast_content import SCHEMA
-from drift.conclusions.contrast_parts import ArmPart, ComparatorPart, ContrastPart, OutcomePart, SensitivityPart
+from drift.conclusions.contrast_parts import (
+    ArmPart,
+    ComparatorPart,
+    ContrastPart,
+    OutcomePart,
+    PriorPart,
+    SensitivityPart,
+)
 from drift.conclusions.contrast_text import SIMULATED
-from drift.conclusions.disposition import dispose
+from drift.conclusions.disposition import Disposition, dispose
 from drift.conclusions.gates import (
     Evidence,
     Gate,
@@ -120,15 +127,30 @@ def stored_scorer_study(tree: xr.DataTree) -> ScorerStudy:
     return replace(parse_scorer_study(tree.attrs["study_toml"], Path("study.toml")), name=tree.attrs["study"])
 
 
-def _card(posterior: Posterior, contrast: ScorerContrast) -> ContrastCard:
-    study, labels = posterior.study, posterior.labels
-    limit = limits(study.gates)
+@dataclass(frozen=True)
+class Decided:
+    """The disposition of one contrast, and what it follows from."""
+
+    found: Evidence
+    gates: tuple[Gate, ...]
+    prior: tuple[PriorPart, ...]
+    disposition: Disposition
+
+
+def decided(posterior: Posterior, contrast: ScorerContrast) -> Decided:
+    """What may be done with a contrast, from draws and declarations alone. Raises `StudyFileError` as `limits`."""
+    limit = limits(posterior.study.gates)
     automatic = posterior_parts.automatic_contrast(posterior, contrast)
     references = posterior_parts.references(posterior, contrast)
     found = evidence(automatic, references, posterior_parts.bias_draws(posterior, contrast), contrast.tolerance_pp)
-    gates = _gates(posterior, contrast, found, limit)
-    prior = prior_parts(posterior, contrast)
-    disposition = dispose(gates, found, contrast.success, dominated(prior), limit)
+    gates, prior = _gates(posterior, contrast, found, limit), prior_parts(posterior, contrast)
+    return Decided(found, gates, prior, dispose(gates, found, contrast.success, dominated(prior), limit))
+
+
+def _card(posterior: Posterior, contrast: ScorerContrast) -> ContrastCard:
+    study, labels = posterior.study, posterior.labels
+    limit, decision = limits(study.gates), decided(posterior, contrast)
+    found, disposition = decision.found, decision.disposition
     arms = posterior_parts.arm_parts(posterior, contrast)
     contrasts = posterior_parts.contrast_parts(posterior, contrast)
     sensitivity = posterior_parts.sensitivity_parts(posterior, contrast, found.direction)
@@ -156,7 +178,7 @@ def _card(posterior: Posterior, contrast: ScorerContrast) -> ContrastCard:
         raters=evidence_parts.rater_part(posterior, contrast),
         sensitivity=sensitivity,
         comparators=comparators,
-        prior=prior,
+        prior=decision.prior,
         identification=evidence_parts.identification_parts(posterior),
         bounds=posterior_parts.bounds_parts(posterior, contrast),
         fragility=evidence_parts.fragility_parts(posterior, contrast, limit.gamma),
@@ -165,9 +187,9 @@ def _card(posterior: Posterior, contrast: ScorerContrast) -> ContrastCard:
             *_constant(posterior, contrast),
             *evidence_parts.absent(posterior, contrast),
             *_disagreement(contrasts, comparators),
-            *_turned(sensitivity),
+            *turned(sensitivity),
         ),
-        gates=gates,
+        gates=decision.gates,
         disposition=disposition,
         prohibited=prohibited(study, contrast, disposition.decision),
     )
@@ -183,14 +205,14 @@ def _gates(posterior: Posterior, contrast: ScorerContrast, found: Evidence, limi
             audit_records(labels, study),
             study.versions,
             unsampled(labels, study, contrast),
-            _predictive(posterior.tree),
+            predictive(posterior.tree),
             limit,
         ),
         same_key_gate(prompts(labels, study, contrast).keys_both, found, limit),
     )
 
 
-def _predictive(tree: xr.DataTree) -> dict[str, float] | None:
+def predictive(tree: xr.DataTree) -> dict[str, float] | None:
     """Posterior predictive p by check, where the file has them."""
     return json.loads(tree.attrs["predictive"]) if "predictive" in tree.attrs else None
 
@@ -229,7 +251,7 @@ def _disagreement(contrasts: tuple[ContrastPart, ...], comparators: tuple[Compar
     )
 
 
-def _turned(sensitivity: tuple[SensitivityPart, ...]) -> tuple[str, ...]:
+def turned(sensitivity: tuple[SensitivityPart, ...]) -> tuple[str, ...]:
     """Variants whose mean has the other sign than the model's."""
     own = sensitivity[0].corrected_pp
     return tuple(

@@ -82,14 +82,19 @@ class OrdinalScored:
         )
 
 
-def ordinal_scored(tree: xr.DataTree) -> OrdinalScored:
-    """The posterior of an ordinal scorer card."""
-    return _scored(tree, tree["posterior"].to_dataset())
+def ordinal_scored(tree: xr.DataTree, variant: str = "") -> OrdinalScored:
+    """The posterior of an ordinal scorer card, or of one of its sensitivity variants."""
+    if not variant:
+        return _scored(tree, tree["posterior"].to_dataset())
+    group = tree["variants"][variant].to_dataset()
+    return _scored(tree, group, group)
 
 
 def ordinal_prior_scored(tree: xr.DataTree) -> OrdinalScored:
     """Its prior, one chain, before any label is seen: every label of every pattern is unknown."""
-    return _scored(tree, tree["prior"].to_dataset(), seen=False)
+    unseen = _patterns(tree)
+    unseen = unseen.assign(pattern_label=xr.full_like(unseen["pattern_label"], -1))
+    return _scored(tree, tree["prior"].to_dataset(), unseen)
 
 
 def truth_probability(scored: OrdinalScored) -> Floats:
@@ -246,21 +251,26 @@ def _arms(scored: OrdinalScored, arms: Ints) -> dict[str, Any]:
     return {"arm": [scored.levels["arm"][arm] for arm in arms], ROWS: ("arm", count[arms])}
 
 
-def _scored(tree: xr.DataTree, sample: xr.Dataset, *, seen: bool = True) -> OrdinalScored:
-    data = tree["constant_data"].to_dataset()
-    label = np.asarray(data["pattern_label"].transpose("pattern", "test").values, np.int8)
+def _patterns(tree: xr.DataTree) -> xr.Dataset:
+    return tree["constant_data"].to_dataset().assign(pattern_count=tree["observed_data"]["pattern_count"])
+
+
+def _scored(tree: xr.DataTree, sample: xr.Dataset, patterns: xr.Dataset | None = None) -> OrdinalScored:
+    """Draws of `sample` with the patterns of `patterns`, by default those of the posterior."""
+    data, seen = tree["constant_data"].to_dataset(), _patterns(tree) if patterns is None else patterns
+    label = np.asarray(seen["pattern_label"].transpose("pattern", "test").values, np.int8)
     arrays: dict[str, Any] = {
         f"row_{factor}": _codes(data[f"{factor}_index"]) for factor in ("arm", "model", "population")
     }
-    arrays |= {name: _codes(data[name]) for name in ("cell_arm", "cell_model", "cell_population", "pattern_cell")}
+    arrays |= {name: _codes(data[name]) for name in ("cell_arm", "cell_model", "cell_population")}
+    arrays |= {name: _codes(seen[name]) for name in ("pattern_cell", "pattern_count")}
     return OrdinalScored(
         **arrays,
         class_share=_draws(sample["class_share"], "cell", "truth"),
         scorer_confusion=_draws(sample["scorer_confusion"], "cell", "truth", "label"),
         rater_confusion=_draws(sample["rater_confusion"], "rater", "truth", "label"),
         column_rater=np.arange(label.shape[1] - 1),
-        pattern_label=label if seen else np.full_like(label, -1),
-        pattern_count=_codes(tree["observed_data"].to_dataset()["pattern_count"]),
+        pattern_label=label,
         target=int(data.attrs.get("target_population", 0)),
         levels={factor: tuple(map(str, data[factor].values)) for factor in ("arm", "model", "rater")},
         labels=tuple(map(str, tree["posterior"].to_dataset()["label"].values)),

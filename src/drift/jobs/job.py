@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 VARIANT_DRAWS = 500  # of each chain that are kept of a variant: a row beside the main result, not a result
 Estimands = Callable[[xr.DataTree], Mapping[str, xr.DataArray]]
+Predictive = Callable[[xr.DataTree], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Job:
 
     heading: printed before it is drawn. data: what is stored beside the draws. estimands: what conclusions rest on,
     for the convergence checks. prior: draws of the reported variables before the data, where they are kept.
+    predictive: posterior predictive p by name of the check, where there are such checks.
     """
 
     heading: str
@@ -71,6 +73,7 @@ class Job:
     estimands: Estimands
     prior: xr.Dataset | None = None
     variants: tuple[Variant, ...] = field(default=())
+    predictive: Predictive | None = None
 
 
 def run_job(job: Job, *, show_progress: bool) -> xr.DataTree:
@@ -87,6 +90,8 @@ def run_job(job: Job, *, show_progress: bool) -> xr.DataTree:
     for variant in job.variants:
         beside[f"variants/{variant.name}"] = _variant(variant, job, show_progress=show_progress)
     tree = assemble(draws, job.data, job.inputs, [check.as_dict() for check in checks], beside)
+    if job.predictive is not None:
+        tree.attrs["predictive"] = json.dumps(dict(job.predictive(tree)))
     write_posterior(tree, job.path)
     say(f"  {job.path} ({job.path.stat().st_size / 1e6:.1f} MB)")
     return tree

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 PRIOR_DRAWS = 2000
 ORDINAL = "misclassification-ordinal"
+NEVER = 1e-30  # odds of a mistake of a rater who is the truth: 1 less it is 1 in doubles
+WIDE_NEIGHBOUR, WIDE_RATER_SD = 0.2, 1.0  # of ordered labels: median odds .2 of a neighbour instead of .08, sd 1 not .6
 WIDE_RATER_MEDIAN, WIDE_RATER_SPREAD = 0.055, 0.5  # probits -1.6 and .5: errors of .01 to .27 instead of .003 to .087
 
 
@@ -86,7 +88,8 @@ def _job(study: ScorerStudy, card: Card, labels: Labels, options: Options) -> Jo
         data=stored_labels(labels, frame),
         estimands=partial(_ordinal_estimands if ordinal else _estimands, study=study),
         prior=prior,
-        variants=() if ordinal else tuple(_variants(study, card, labels)),
+        variants=tuple(_ordinal_variants(card, labels) if ordinal else _variants(study, card, labels)),
+        predictive=_ordinal_predictive if ordinal else _predictive,
     )
 
 
@@ -151,7 +154,7 @@ def _variants(study: ScorerStudy, card: Card, labels: Labels) -> list[Variant]:
     for rater in labels.raters if own.reference is None else ():
         truth = replace(own, reference=rater, shares="none" if len(labels.raters) < 3 else own.shares)
         found.append((f"truth_is_{rater}", f"{rater} is the truth", card, labels, truth))
-    return [_variant(*parts) for parts in found if parts[3].rating.max() >= 0]
+    return [_variant(*parts) for parts in found if parts[3].rating.max(initial=-1) >= 0]
 
 
 def _variant(name: str, title: str, card: Card, labels: Labels, assumed: Any) -> Variant:
@@ -159,6 +162,31 @@ def _variant(name: str, title: str, card: Card, labels: Labels, assumed: Any) ->
 
     frame = labels_frame(labels, assumed)
     return Variant(name, title, card, frame, _patterns(labels, frame))
+
+
+def _ordinal_variants(card: Card, labels: Labels) -> list[Variant]:
+    """As `_variants`, of ordered labels: how good the people are, who of them is asked, who is believed.
+
+    A person who is believed is asked alone and errs with odds of `NEVER`: the truth is then that person's label.
+    """
+    from drift.data.labels import mask_raters
+    from drift.models.cards import card_priors
+    from drift.models.misclassification_ordinal_frame import ordinal_labels_frame
+    from drift.models.misclassification_ordinal_priors import OrdinalScorerPriors, rater_prior
+
+    own = rater_prior(card_priors(card, OrdinalScorerPriors))
+    wide, never = np.array([np.log(WIDE_NEIGHBOUR), own[1], WIDE_RATER_SD]), np.array([np.log(NEVER), own[1], own[2]])
+    found = [("wide_rater_prior", "raters may err much more (wide prior)", labels, wide)]
+    alone = {rater: mask_raters(labels, [rater]) for rater in labels.raters}
+    if len(labels.raters) > 1:
+        found += [(f"only_{rater}", f"{rater} alone", one, own) for rater, one in alone.items()]
+    found += [(f"truth_is_{rater}", f"{rater} is the truth", one, never) for rater, one in alone.items()]
+    return [
+        Variant(name, title, card, frame, _patterns(masked, frame))
+        for name, title, masked, prior in found
+        if masked.rating.max(initial=-1) >= 0
+        for frame in [ordinal_labels_frame(masked, prior)]
+    ]
 
 
 def stored_labels(labels: Labels, frame: Frame) -> xr.Dataset:
@@ -199,6 +227,20 @@ def _estimands(tree: xr.DataTree, study: ScorerStudy) -> dict[str, xr.DataArray]
         treatment, comparator = (by_arm.sel(arm=arm, drop=True) for arm in (contrast.treatment, contrast.comparator))
         found[f"contrast {contrast.name}"] = treatment - comparator
     return found
+
+
+def _predictive(tree: xr.DataTree) -> dict[str, float]:
+    from drift.estimands.predictive_check import predictive_p
+    from drift.estimands.scored import scored
+
+    return predictive_p(scored(tree))
+
+
+def _ordinal_predictive(tree: xr.DataTree) -> dict[str, float]:
+    from drift.estimands.ordinal_scorer import ordinal_scored
+    from drift.estimands.predictive_check import ordinal_predictive_p
+
+    return ordinal_predictive_p(ordinal_scored(tree))
 
 
 def _ordinal_estimands(tree: xr.DataTree, study: ScorerStudy) -> dict[str, xr.DataArray]:
