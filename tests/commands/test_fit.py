@@ -339,6 +339,26 @@ def test_an_interrupt_exits_130_and_leaves_no_file(study, tmp_path):
     assert not out.exists()
 
 
+def test_an_interrupt_that_a_finaliser_swallows_is_not_lost():
+    code = (
+        "import os, signal, sys, time\n"
+        "from drift.command import run\n"
+        "class Swallows:\n"
+        "    def __del__(self):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        time.sleep(0.1)\n"
+        "def action():\n"
+        "    Swallows()\n"
+        "    time.sleep(60)\n"
+        "    return 0\n"
+        "sys.exit(run(action))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 130
+    assert "KeyboardInterrupt" in done.stderr  # it was swallowed once
+    assert done.stderr.endswith("interrupted: nothing was written for the fit in progress\n")
+
+
 def test_help_answers_at_once():
     start = time.perf_counter()
     subprocess.run([sys.executable, "-m", "drift.fit", "--help"], check=True, capture_output=True)
