@@ -20,8 +20,8 @@ N_ROWS, N_ARMS, N_MODELS = 10_000, 5, 2
 RATERS = ["again", "once more"]
 SUFFIX = {"again": "_seed307", "once more": "_seed411"}
 KEY = ["model", "prompt_arm", "question", "turn"]
-# Of 1,000 responses of a model under an arm, counted from the file: judgements that differ, least and most over 2 models,
-# 5 arms and 3 pairs of judgements. Printed: 1.4 to 5.1%; the file has no pair below 1.5%.
+# Of 1,000 responses of a model under an arm, counted from the file: judgements that differ, least and most over
+# 2 models, 5 arms and 3 pairs of judgements. Printed: 1.4 to 5.1%; the file has no pair below 1.5%.
 LEAST, MOST = 15, 51
 BY_ARM = [60, 70, 72, 69, 44]  # of 2,000, second against third judgement
 STUDY = """\
